@@ -42,8 +42,8 @@ const users = (stage: BrowserStage) => new PocketBase(stage.url).collection('use
 
 async function choosePassword(page: Page, first: string, second: string): Promise<void> {
   await page.getByLabel('New password').fill(first);
-  await page.getByLabel('The same password again').fill(second);
-  await page.getByRole('button', { name: 'Set the password' }).click();
+  await page.getByLabel('Confirm password').fill(second);
+  await page.getByRole('button', { name: 'Change password' }).click();
 }
 
 test(
@@ -63,16 +63,16 @@ test(
     await page.getByRole('banner').getByText('Harbour').waitFor();
     await assertAccessible(page, 'verification');
     assert.equal(await isVerified(), false);
-    await page.getByRole('button', { name: 'Yes, it is mine' }).click();
-    await page.getByRole('heading', { name: 'Your address is verified' }).waitFor();
+    await page.getByRole('button', { name: 'Verify email address' }).click();
+    await page.getByRole('heading', { name: 'Email address verified' }).waitFor();
     assert.equal(await isVerified(), true);
     const token = link.split('/').at(-1) ?? '';
     assert.ok(!paths.some((path) => path.split('#')[0]?.includes(token)), 'no address that is sent has it');
     // A second time changes nothing, and is no error either.
     await page.goto('about:blank');
     await page.goto(link);
-    await page.getByRole('button', { name: 'Yes, it is mine' }).click();
-    await page.getByRole('heading', { name: 'Your address is verified' }).waitFor();
+    await page.getByRole('button', { name: 'Verify email address' }).click();
+    await page.getByRole('heading', { name: 'Email address verified' }).waitFor();
   },
 );
 
@@ -88,7 +88,7 @@ test('a new password is typed twice, and errors stand at their fields', { skip }
   await page.getByRole('alert').getByText("Values don't match.").waitFor();
   await assertAccessible(page, 'reset');
   await choosePassword(page, newPassword, newPassword);
-  await page.getByRole('heading', { name: 'Your password is changed' }).waitFor();
+  await page.getByRole('heading', { name: 'Password changed' }).waitFor();
   await users(stage).authWithPassword(email, newPassword);
   const source = await page.content();
   assert.ok(!source.includes(newPassword));
@@ -102,10 +102,10 @@ test('a link that was used says so, and sends another one', { skip }, async (t) 
   const page = await stage.open({ refusals: [400] });
   await page.goto(link);
   await choosePassword(page, 'a third horse', 'a third horse');
-  await page.getByRole('heading', { name: 'This link does not work any more' }).waitFor();
+  await page.getByRole('heading', { name: 'This link no longer works' }).waitFor();
   await assertAccessible(page, 'used link');
-  await page.getByRole('button', { name: 'Send me a new link' }).click();
-  await page.getByText('a new link is on its way').waitFor();
+  await page.getByRole('button', { name: 'Send a new link' }).click();
+  await page.getByText('sent a new link').waitFor();
 });
 
 test('a change of address wants the password, in the clean form of the link too', { skip }, async (t) => {
@@ -117,12 +117,12 @@ test('a change of address wants the password, in the clean form of the link too'
   await page.goto(link.replace('#/auth/', 'auth/'));
   await page.getByText('ann@new.example').waitFor();
   await page.getByLabel('Your password').fill('wrong');
-  await page.getByRole('button', { name: 'Change the address' }).click();
+  await page.getByRole('button', { name: 'Change email address' }).click();
   await page.getByRole('alert').getByText('invalid password').waitFor();
   await assertAccessible(page, 'change of address');
   await page.getByLabel('Your password').fill(password);
   await page.keyboard.press('Enter');
-  await page.getByRole('heading', { name: 'Your address is changed' }).waitFor();
+  await page.getByRole('heading', { name: 'Email address changed' }).waitFor();
   await users(stage).authWithPassword('ann@new.example', password);
 });
 
@@ -132,17 +132,17 @@ test('an expired link says so before anybody types, and one without its end as w
   const claims = { collectionId: 'users', email, exp: 1_000, type: 'passwordReset' };
   const token = `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.AAAA`;
   await page.goto(`${stage.url}/_/#/auth/confirm-password-reset/${token}`);
-  await page.getByRole('heading', { name: 'This link does not work any more' }).waitFor();
+  await page.getByRole('heading', { name: 'This link no longer works' }).waitFor();
   await page.goto('about:blank');
   // Nobody has signed this one, so the page does not repeat what it says.
   const lie = { ...claims, email: 'your account is closed, call 555 1234', exp: 4_000_000_000 };
   const forged = `e30.${Buffer.from(JSON.stringify(lie)).toString('base64url')}.AAAA`;
   await page.goto(`${stage.url}/_/#/auth/confirm-password-reset/${forged}`);
-  await page.getByRole('heading', { name: 'This link is not complete' }).waitFor();
+  await page.getByRole('heading', { name: 'This link is incomplete' }).waitFor();
   assert.ok(!(await page.content()).includes('555'));
   await page.goto('about:blank');
   await page.goto(`${stage.url}/_/auth/confirm-password-reset`);
-  await page.getByRole('heading', { name: 'This link is not complete' }).waitFor();
+  await page.getByRole('heading', { name: 'This link is incomplete' }).waitFor();
 });
 
 test(
@@ -158,7 +158,7 @@ test(
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     await page.goto(link);
     await choosePassword(page, newPassword, newPassword);
-    await page.getByRole('heading', { name: 'Your password is changed' }).waitFor();
+    await page.getByRole('heading', { name: 'Password changed' }).waitFor();
     await page.getByRole('link', { name: 'Sign in' }).click();
     await page.getByLabel('Email').fill(account.email);
     await page.getByLabel('Password', { exact: true }).fill(newPassword);

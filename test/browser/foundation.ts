@@ -5,7 +5,7 @@ import { createServer, request as send } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
-import { account, type BrowserStage, startSignedInStage } from '../support/browser-stage.ts';
+import { account, type BrowserStage, startSignedInStage, startStage } from '../support/browser-stage.ts';
 import { withoutChromium } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -40,6 +40,37 @@ test('signing in works behind a proxy that adds a path', { skip }, async (t) => 
   assert.equal(new URL(page.url()).pathname, '/tools/chancery/_/c/notes');
   await page.getByRole('link', { name: 'Logs' }).click();
   await page.locator('.log-request').first().waitFor();
+});
+
+test('the first account is created by keys alone, and Enter shows no password', { skip }, async (t) => {
+  const stage = await startStage(t);
+  const page = await stage.open({ refusals: [400] });
+  await page.goto(stage.setupLink);
+  await page.getByText('At least 8 characters.').waitFor();
+  const inputs = page.locator('#password, #passwordConfirm');
+  const types = async (): Promise<readonly string[]> =>
+    page.evaluate<readonly string[]>(
+      `[...document.querySelectorAll('[id^=password]:is(input)')].map(({ type }) => type)`,
+    );
+  await eventually('the email has the focus', async () => isFocused(page, 'Email'));
+  await page.keyboard.type(account.email);
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('short');
+  await page.keyboard.press('Tab');
+  assert.ok(await isFocused(page, 'Confirm password'));
+  await page.keyboard.type('short');
+  await page.keyboard.press('Tab');
+  const show = page.getByRole('button', { name: 'Show password' });
+  // Enter on the button sends the form, which is refused, and shows nothing.
+  await page.keyboard.press('Enter');
+  await page.getByRole('alert').first().waitFor();
+  assert.deepEqual(await types(), ['password', 'password']);
+  await show.press('Space');
+  assert.deepEqual(await types(), ['text', 'text']);
+  await page.getByRole('button', { name: 'Hide password' }).press('Space');
+  for (const input of await inputs.all()) await input.fill(account.password);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
 });
 
 test('from the sign-in to a saved record and out again, by keys alone', { skip }, async (t) => {

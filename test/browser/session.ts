@@ -84,6 +84,23 @@ test('a link of the operator signs in once, and its token leaves the address', {
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   const again = await stage.open({ refusals: [400, 401, 403] });
   await again.goto(link);
-  await again.getByText('The link was used or has expired.').waitFor();
+  await again.getByText('The link has expired or was already used.').waitFor();
   assert.ok(!again.url().includes('#'));
+});
+
+test('numbers and times are those of the locale of the browser, and ISO on hover', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  const fields = [{ name: 'at', type: 'date' }];
+  await stage.pb.collections.create({ name: 'notes', type: 'base', fields });
+  await stage.pb.collection('notes').create({ at: '2026-11-25 23:54:55.123Z' });
+  for (const [locale, text] of [
+    ['de-DE', '25.11.2026, 23:54:55'],
+    ['en-US', '11/25/2026, 11:54:55 PM'],
+  ] as const) {
+    const page = await stage.openSignedIn('c/notes', { locale, timezoneId: 'UTC' });
+    const time = page.locator('.row time[title^="2026-11-25 23:54:55"]');
+    await time.waitFor();
+    // Spaces of several kinds.
+    assert.equal((await time.innerText()).replaceAll(/\s/g, ' '), text);
+  }
 });

@@ -14,8 +14,8 @@ test(
     await page.goto(stage.setupLink);
     await page.getByLabel('Email').fill(account.email);
     await page.getByLabel('Password', { exact: true }).fill(account.password);
-    await page.getByLabel('The same password again').fill(account.password);
-    await page.getByRole('button', { name: 'Make the superuser and sign in' }).click();
+    await page.getByLabel('Confirm password').fill(account.password);
+    await page.getByRole('button', { name: 'Create account' }).click();
     await page.getByRole('heading', { name: 'Your first webhook' }).waitFor();
     await assertAccessible(page, 'overview of an empty instance');
     await page.getByRole('button', { name: 'Make the collection' }).click();

@@ -13,8 +13,8 @@ test('from the link of a start to the first record, by clicks alone', { skip }, 
   await page.goto(stage.setupLink);
   await page.getByLabel('Email').fill(account.email);
   await page.getByLabel('Password', { exact: true }).fill(account.password);
-  await page.getByLabel('The same password again').fill(account.password);
-  await page.getByRole('button', { name: 'Make the superuser' }).click();
+  await page.getByLabel('Confirm password').fill(account.password);
+  await page.getByRole('button', { name: 'Create account' }).click();
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   await assertAccessible(page, 'overview');
   await stage.pb.collection('_superusers').authWithPassword(account.email, account.password);

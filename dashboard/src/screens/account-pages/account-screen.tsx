@@ -45,20 +45,20 @@ function VerificationPage({ token, onOld }: LinkPageProps) {
     return (
       <AccountPage
         isDone
-        title="Your address is verified"
-        lead={`${token.email} is yours. You can close this page.`}
+        title="Email address verified"
+        lead={`${token.email} is verified. You can close this page.`}
       />
     );
   return (
     <AccountPage
-      title="Verify your address"
-      lead={`Confirm that ${token.email} is your address, and that you have signed up here.`}
+      title="Verify your email address"
+      lead={`Confirm that ${token.email} belongs to you and that you signed up here.`}
     >
       {error !== undefined && <FailureNotice error={error} />}
       <Button tone="primary" wide autoFocus disabled={isBusy} onClick={() => submit()}>
-        Yes, it is mine
+        Verify email address
       </Button>
-      <Notice>If you did not sign up, close this page. Nothing happens then.</Notice>
+      <Notice>If you didn’t sign up, close this page. Nothing will change.</Notice>
     </AccountPage>
   );
 }

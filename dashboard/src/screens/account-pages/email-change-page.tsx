@@ -18,14 +18,14 @@ export function EmailChangePage({ token, onOld }: LinkPageProps) {
     return (
       <AccountPage
         isDone
-        title="Your address is changed"
-        lead={`It is ${token.newEmail} now. You were signed out everywhere: sign in with the new address.`}
+        title="Email address changed"
+        lead={`It is now ${token.newEmail}. You were signed out everywhere. Sign in with the new address.`}
       />
     );
   return (
     <AccountPage
-      title="Confirm your new address"
-      lead={`The address of your account changes from ${token.email} to ${token.newEmail}.`}
+      title="Confirm your new email address"
+      lead={`Your account’s address changes from ${token.email} to ${token.newEmail}.`}
     >
       <form className="entrance-form" noValidate onSubmit={submit}>
         {error !== undefined && <FailureNotice error={error} />}
@@ -41,7 +41,7 @@ export function EmailChangePage({ token, onOld }: LinkPageProps) {
           />
         </LabelledField>
         <Button type="submit" tone="primary" wide disabled={isBusy}>
-          Change the address
+          Change email address
         </Button>
       </form>
     </AccountPage>

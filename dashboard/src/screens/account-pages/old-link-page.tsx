@@ -8,18 +8,17 @@ import { AccountPage } from './account-page.tsx';
 export function LostLinkPage() {
   return (
     <AccountPage
-      title="This link is not complete"
-      lead="A part of it was lost on the way. Open it from the mail once more, or copy all of it into the address bar."
+      title="This link is incomplete"
+      lead="Open it from the email again, or copy the whole link into the address bar."
     />
   );
 }
 
 const reasons: Readonly<Record<MailedAction, string>> = {
-  'confirm-verification': 'It has expired, or your address or password has changed since it was sent.',
-  'confirm-password-reset':
-    'It has expired, or a password was set with it already. Links like this work once.',
+  'confirm-verification': 'It has expired, or your email address or password changed after it was sent.',
+  'confirm-password-reset': 'It has expired or was already used. Each link works once.',
   'confirm-email-change':
-    'It has expired, was used already, or your account has changed since. Ask for the change of your address once more where you are signed in.',
+    'It has expired, was already used, or your account has changed since. Sign in and request the change again.',
 };
 
 interface OldLinkPageProps {
@@ -45,18 +44,18 @@ export function OldLinkPage({ action, token }: OldLinkPageProps) {
     }
   };
   return (
-    <AccountPage title="This link does not work any more" lead={reasons[action]}>
+    <AccountPage title="This link no longer works" lead={reasons[action]}>
       {error !== undefined && <FailureNotice error={error} />}
       {state === 'sent' && (
         <Notice tone="ok">
           {action === 'confirm-verification'
-            ? `If ${token.email} is still to be verified, a new link is on its way.`
-            : `If there is an account with ${token.email}, a new link is on its way.`}
+            ? `If ${token.email} is not verified yet, we’ve sent a new link.`
+            : `If ${token.email} has an account, we’ve sent a new link.`}
         </Notice>
       )}
       {again !== undefined && state !== 'sent' && (
         <Button tone="primary" wide disabled={state === 'busy'} onClick={() => void send()}>
-          Send me a new link
+          Send a new link
         </Button>
       )}
     </AccountPage>

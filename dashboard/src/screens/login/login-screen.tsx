@@ -36,10 +36,7 @@ export function LoginScreen() {
   };
   if (step !== undefined)
     return (
-      <Entrance
-        title="Check your mail"
-        lead={`A code is on its way to ${email}, if a superuser has this address.`}
-      >
+      <Entrance title="Check your email" lead={`If ${email} belongs to a superuser, we’ve sent a code.`}>
         <CodeForm step={step} onDone={goOn} onBack={() => setStep(undefined)} />
       </Entrance>
     );
@@ -51,16 +48,16 @@ export function LoginScreen() {
   if (expired === 'portal') return <PortalClosed />;
   if (means === 'key')
     return (
-      <Entrance title="Sign in" lead="With an API key. You see what its scopes allow.">
-        {expired !== undefined && <Notice>The key is not valid any more, or your session has ended.</Notice>}
+      <Entrance title="Sign in" lead="Use an API key. You’ll see what its scopes allow.">
+        {expired !== undefined && <Notice>The key is no longer valid, or your session has ended.</Notice>}
         <ApiKeyForm onDone={goOn} onBack={() => chooseMeans(undefined)} />
       </Entrance>
     );
   return (
-    <Entrance title="Sign in" lead="As a superuser of this instance.">
-      {expired === 'link' && <Notice>The link was used or has expired. Sign in another way.</Notice>}
+    <Entrance title="Sign in" lead="Use your superuser account.">
+      {expired === 'link' && <Notice>The link has expired or was already used. Sign in another way.</Notice>}
       {expired !== undefined && expired !== 'link' && (
-        <Notice>Your session has ended. Sign in to go on where you were.</Notice>
+        <Notice>Your session has ended. Sign in to continue where you left off.</Notice>
       )}
       <PasswordForm email={email} onEmail={setEmail} onStep={follow} />
       <button type="button" className="link entrance-other" onClick={() => chooseMeans('key')}>
@@ -122,7 +119,7 @@ function PasswordForm({ email, onEmail, onStep }: PasswordFormProps) {
             attempt(async () => onStep({ kind: 'code', otpId: await requestCode(email), mfaId: undefined }))
           }
         >
-          Send me a code instead
+          Email me a code
         </Button>
       )}
     </AttemptForm>

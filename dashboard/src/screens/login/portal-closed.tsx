@@ -14,8 +14,8 @@ export function PortalClosed() {
           <div>
             <h1>The portal is closed</h1>
             <p className="soft">
-              Its link was used, or your session has ended. Open the portal again from where you opened it
-              before.
+              Its link was already used, or your session has ended. Open the portal again from the application
+              that linked to it.
             </p>
           </div>
           <ReturnLink url={look?.returnUrl ?? ''} />

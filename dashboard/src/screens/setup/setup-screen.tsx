@@ -6,25 +6,22 @@ import { Button } from '../../parts/button.tsx';
 import { Entrance } from '../../parts/entrance.tsx';
 import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
 import { FailureNotice, Notice } from '../../parts/notice.tsx';
-import { PasswordInput } from '../../parts/password-input.tsx';
+import { NewPassword } from '../../parts/password-input.tsx';
 
-/** Makes the first superuser, with the token that the start of the server has printed, behind the `#` of the link. */
+/** Creates the first superuser, with the token that the server printed at its start, behind the `#` of the link. */
 export function SetupScreen() {
   const [token] = useState(() => location.hash.slice(1));
   if (token === '')
     return (
-      <Entrance
-        title="Set up"
-        lead="The first superuser is made with a link that the server prints when it starts."
-      >
+      <Entrance title="Set up Chancery" lead="Open the setup link that the server prints when it starts.">
         <Notice tone="retrying">
-          This link has lost its end. It looks like <span className="mono">…/_/setup#token</span>; start the
-          server again for a new one.
+          This link is incomplete. It looks like <span className="mono">…/_/setup#token</span>. Restart the
+          server for a new one.
         </Notice>
       </Entrance>
     );
   return (
-    <Entrance title="Set up Chancery" lead="Make the first superuser, who may see and change everything.">
+    <Entrance title="Set up Chancery" lead="Create your admin account. It has full access.">
       <SetupForm token={token} />
     </Entrance>
   );
@@ -49,39 +46,38 @@ function SetupForm({ token }: { readonly token: string }) {
   };
   const fields = error instanceof Failure ? error.fields : new Map<string, string>();
   const isUsed = error instanceof Failure && error.status === 403;
-  const set = (name: keyof typeof account) => ({
-    name,
-    id: name,
-    required: true,
-    value: account[name],
-    onChange: (event: { readonly target: { readonly value: string } }) =>
-      setAccount({ ...account, [name]: event.target.value }),
-    ...errorAttributes(name, fields.get(name)),
-  });
   return (
     <form className="entrance-form" onSubmit={(event) => void submit(event)}>
       {isUsed && (
         <Notice tone="failed">
-          This link is not valid any more: it works once and for 30 minutes. Start the server again for a new
-          one, or sign in if there is a superuser already.
+          This link has expired: it works once, for 30 minutes. Restart the server for a new one, or sign in
+          if an admin account exists.
         </Notice>
       )}
       {error !== undefined && !isUsed && fields.size === 0 && <FailureNotice error={error} />}
       <LabelledField id="email" label="Email" error={fields.get('email')}>
-        <input {...set('email')} type="email" className="input" autoComplete="username" autoFocus />
+        <input
+          id="email"
+          name="email"
+          type="email"
+          className="input"
+          required
+          autoFocus
+          autoComplete="username"
+          value={account.email}
+          onChange={(event) => setAccount({ ...account, email: event.target.value })}
+          {...errorAttributes('email', fields.get('email'))}
+        />
       </LabelledField>
-      <LabelledField id="password" label="Password" error={fields.get('password')}>
-        <PasswordInput {...set('password')} autoComplete="new-password" />
-      </LabelledField>
-      <LabelledField
-        id="passwordConfirm"
-        label="The same password again"
-        error={fields.get('passwordConfirm')}
-      >
-        <PasswordInput {...set('passwordConfirm')} autoComplete="new-password" />
-      </LabelledField>
+      <NewPassword
+        label="Password"
+        help="At least 8 characters."
+        value={account}
+        errors={fields}
+        onChange={(passwords) => setAccount({ ...account, ...passwords })}
+      />
       <Button type="submit" tone="primary" disabled={isBusy} wide>
-        Make the superuser and sign in
+        Create account
       </Button>
     </form>
   );
