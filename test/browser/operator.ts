@@ -230,12 +230,12 @@ test('an instance is suspended, resumed, edited, and its quotas show what is use
   await page.getByRole('status').getByText('Saved').waitFor();
   await page.getByRole('heading', { name: 'acme-inc', exact: true }).waitFor();
   await page.getByText('4 of 5').waitFor();
-  await page.locator('.badge[data-tone=retrying]').getByText('80 %').waitFor();
+  await page.locator('.badge[data-tone=retrying]').getByText('80%').waitFor();
   await page.getByText('at most 100').waitFor();
   await assertAccessible(page, 'an instance');
   await stage.note('acme-inc', 'five');
   await page.reload();
-  await page.locator('.badge[data-tone=failed]').getByText('100 %').waitFor();
+  await page.locator('.badge[data-tone=failed]').getByText('100%').waitFor();
 });
 
 test('a link signs in to the dashboard of an instance once, and a key is shown once', { skip }, async (t) => {

@@ -37,7 +37,7 @@ test(
     await stage.delivery(await stage.addOrder(), ({ status }) => status === 'delivered');
     await page.locator('.table-link').click();
     const figures = page.getByRole('table', { name: 'Deliveries by day' });
-    await figures.getByRole('row', { name: 'Last 30 days' }).getByText('100 %').first().waitFor();
+    await figures.getByRole('row', { name: 'Last 30 days' }).getByText('100%').first().waitFor();
     await assertAccessible(page, 'figures of an endpoint');
     await page.reload();
     await figures.waitFor();

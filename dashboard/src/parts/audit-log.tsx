@@ -55,7 +55,7 @@ export function AuditLog({ name, queryOf, search, onSearch, hasRequests, childre
       <DataTable
         name={name}
         label="Audit log"
-        countOf={(count) => `${count.toLocaleString('en')} ${count === 1 ? 'entry' : 'entries'}`}
+        countOf={(count) => `${count.toLocaleString()} ${count === 1 ? 'entry' : 'entries'}`}
         columns={columns}
         {...pagesOf(list)}
         // An error of the filter stands at the filter.

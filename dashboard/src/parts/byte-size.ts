@@ -10,5 +10,6 @@ export function byteSize(bytes: number): string {
     index += 1;
   }
   const digits = index > 0 && size < 10 ? 1 : 0;
-  return `${Math.max(size, 1).toFixed(digits)} ${units[index] ?? ''}`;
+  const number = Math.max(size, 1).toLocaleString(undefined, { maximumFractionDigits: digits });
+  return `${number} ${units[index] ?? ''}`;
 }

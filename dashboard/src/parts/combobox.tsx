@@ -123,7 +123,7 @@ function Finder({ label, value, choices, onChoose }: FinderProps) {
       </div>
       {shown.length === 0 && <p className="menu-label">No results</p>}
       {matches.length > shown.length && (
-        <p className="menu-label">{(matches.length - shown.length).toLocaleString('en')} more: keep typing</p>
+        <p className="menu-label">{(matches.length - shown.length).toLocaleString()} more: keep typing</p>
       )}
     </>
   );

@@ -155,5 +155,5 @@ export function eventTitle({ kind, collection }: Pick<Event, 'kind' | 'collectio
 
 /** `1 delivery`, `3 deliveries`. */
 export function deliveries(count: number): string {
-  return `${count.toLocaleString('en')} ${count === 1 ? 'delivery' : 'deliveries'}`;
+  return `${count.toLocaleString()} ${count === 1 ? 'delivery' : 'deliveries'}`;
 }

@@ -16,7 +16,7 @@ export function Figure({ name, value, children }: FigureProps) {
         {value === undefined ? (
           <span className="placeholder" style={{ inlineSize: 56, blockSize: 18 }} />
         ) : typeof value === 'number' ? (
-          value.toLocaleString('en')
+          value.toLocaleString()
         ) : (
           value
         )}

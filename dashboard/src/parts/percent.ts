@@ -1,10 +1,11 @@
 import { duration, parseTime } from './time.tsx';
 
-/** `99.5 %`. What is not all is never rounded up to 100. */
+const percents = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 });
+
+/** `99.5%`. What is not all is never rounded up to 100. */
 export function percent(rate: number | null): string {
   if (rate === null) return '–';
-  const shown = rate === 1 ? 100 : Math.min(99.9, Math.round(rate * 1_000) / 10);
-  return `${shown} %`;
+  return percents.format(rate === 1 ? 1 : Math.min(0.999, rate));
 }
 
 /** `12`, or `10,000+` where the service has stopped counting. */
@@ -13,7 +14,7 @@ export function waitingCount(stats: {
   readonly waitingIsAtLeast: boolean;
 }): string {
   const { waiting, waitingIsAtLeast } = stats;
-  return `${waiting.toLocaleString('en')}${waitingIsAtLeast ? '+' : ''}`;
+  return `${waiting.toLocaleString()}${waitingIsAtLeast ? '+' : ''}`;
 }
 
 /** How long ago something was; a dash for nothing. */
@@ -25,6 +26,7 @@ export function ageOf(time: string): string {
 /** `0.4 ms`, `41 ms`, `1.2 s`. */
 export function milliseconds(value: number | null): string {
   if (value === null) return '–';
-  if (value < 10) return `${Math.round(value * 10) / 10} ms`;
-  return value < 1_000 ? `${Math.round(value)} ms` : `${(value / 1_000).toFixed(1)} s`;
+  const [number, unit] = value < 1_000 ? [value, 'ms'] : [value / 1_000, 's'];
+  const digits = value < 10 || value >= 1_000 ? 1 : 0;
+  return `${number.toLocaleString(undefined, { maximumFractionDigits: digits })} ${unit}`;
 }

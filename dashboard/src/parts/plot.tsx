@@ -1,4 +1,4 @@
-import { localTime, parseTime } from './time.tsx';
+import { dayText, minuteText, parseTime, shortTime } from './time.tsx';
 
 /** One line or one kind of bar. */
 export interface Series {
@@ -33,7 +33,7 @@ export function Plot({
   times = [],
   series,
   kind,
-  format = (value) => value.toLocaleString('en'),
+  format = (value) => value.toLocaleString(),
 }: PlotProps) {
   const most = peakOf(series, times.length, kind);
   const yOf = (value: number): number => (most === 0 ? 0 : (value / most) * (height - room));
@@ -78,7 +78,7 @@ export function Plot({
           <span key={index}>
             {labels[index] === undefined
               ? ' '
-              : shortLabel(labels[index], times.length > dayHours ? 'day' : step)}
+              : shortLabel(times[index] ?? '', times.length > dayHours ? 'day' : step)}
           </span>
         ))}
       </div>
@@ -165,12 +165,13 @@ function peakOf(series: readonly Series[], count: number, kind: 'bars' | 'lines'
 /** Hours are those of the reader; days are those of the service, which counts them in UTC. */
 function labelOf(time: string, step: 'hour' | 'day'): string {
   const date = parseTime(time);
-  if (date === undefined || step === 'day') return time.slice(0, 10);
-  return localTime(date).slice(0, 16);
+  if (date === undefined) return time;
+  return step === 'day' ? dayText(date) : minuteText(date);
 }
 
-function shortLabel(label: string, step: 'hour' | 'day'): string {
-  return step === 'day' ? label.slice(5, 10) : label.slice(11);
+function shortLabel(time: string, step: 'hour' | 'day'): string {
+  const date = parseTime(time);
+  return date === undefined ? time : shortTime(date, step);
 }
 
 function axisOf(count: number): readonly number[] {

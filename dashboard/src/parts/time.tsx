@@ -1,10 +1,10 @@
-/** A moment in the time zone of the reader, with that of the service on hover. Takes the text of the API: `2026-11-25 23:54:55.123Z`. */
+/** A moment as the reader's locale and time zone have it, in UTC on hover. Takes the text of the API: `2026-11-25 23:54:55.123Z`. */
 export function Time({ value }: { readonly value: string }) {
   const date = parseTime(value);
   if (date === undefined) return <span>{value}</span>;
   return (
     <time dateTime={date.toISOString()} title={value.replace('Z', ' UTC')}>
-      {localTime(date)}
+      {timeText(date)}
     </time>
   );
 }
@@ -14,10 +14,39 @@ export function parseTime(value: string): Date | undefined {
   return Number.isNaN(date.getTime()) ? undefined : date;
 }
 
-/** `2026-11-25 23:54:55`: digits of one width, so that a column of them can be compared at a glance, in every language. */
+/** Digits of one width, so that a column of them can be compared at a glance. */
+const day = { year: 'numeric', month: '2-digit', day: '2-digit' } as const;
+const minute = { ...day, hour: '2-digit', minute: '2-digit' } as const;
+const times = new Intl.DateTimeFormat(undefined, { ...minute, second: '2-digit' });
+const minutes = new Intl.DateTimeFormat(undefined, minute);
+const hours = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
+const monthDays = new Intl.DateTimeFormat(undefined, { month: '2-digit', day: '2-digit', timeZone: 'UTC' });
+const daysInUtc = new Intl.DateTimeFormat(undefined, { ...day, timeZone: 'UTC' });
+
+/** `11/25/2026, 11:54:55 PM`, or whatever the reader's locale has. */
+export function timeText(date: Date): string {
+  return times.format(date);
+}
+
+/** The same without seconds. */
+export function minuteText(date: Date): string {
+  return minutes.format(date);
+}
+
+/** `11/25/2026`, of a day that the service counts in UTC. */
+export function dayText(date: Date): string {
+  return daysInUtc.format(date);
+}
+
+/** What the axis of a plot has room for: `11:54 PM`, or `11/25` of a day. */
+export function shortTime(date: Date, step: 'hour' | 'day'): string {
+  return (step === 'hour' ? hours : monthDays).format(date);
+}
+
+/** `2026-11-25T23:54:55` in the time zone of the reader, for inputs of dates. */
 export function localTime(date: Date): string {
-  const day = [date.getFullYear(), date.getMonth() + 1, date.getDate()].map(twoDigits).join('-');
-  return `${day} ${[date.getHours(), date.getMinutes(), date.getSeconds()].map(twoDigits).join(':')}`;
+  const dayOf = [date.getFullYear(), date.getMonth() + 1, date.getDate()].map(twoDigits).join('-');
+  return `${dayOf}T${[date.getHours(), date.getMinutes(), date.getSeconds()].map(twoDigits).join(':')}`;
 }
 
 function twoDigits(number: number): string {
@@ -38,5 +67,5 @@ export function duration(seconds: number): string {
 
 /** `1 record`, `12,304 records`. */
 export function plural(count: number, noun: string): string {
-  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+  return `${count.toLocaleString()} ${noun}${count === 1 ? '' : 's'}`;
 }

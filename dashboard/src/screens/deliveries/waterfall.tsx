@@ -1,4 +1,5 @@
 import type { Attempt } from '../../api/events.ts';
+import { milliseconds } from '../../parts/percent.ts';
 
 interface Step {
   readonly name: string;
@@ -54,9 +55,4 @@ function stepsOf({ dnsMs, connectMs, tlsMs, firstByteMs, totalMs }: Attempt): re
     add('body', 'step-body', Math.max(0, totalMs - firstByteMs));
   } else if (totalMs > startMs) add('no answer', 'step-none', totalMs - startMs);
   return steps;
-}
-
-function milliseconds(value: number): string {
-  if (value >= 1_000) return `${(value / 1_000).toFixed(1)} s`;
-  return `${value < 10 ? Number(value.toFixed(1)) : Math.round(value)} ms`;
 }

@@ -1,6 +1,6 @@
 import { type HourOfLog, sumOf } from '../../api/logs.ts';
 import { milliseconds } from '../../parts/percent.ts';
-import { localTime } from '../../parts/time.tsx';
+import { minuteText } from '../../parts/time.tsx';
 import type { TimeRange } from './log-search.ts';
 
 const height = 84;
@@ -36,7 +36,7 @@ export function LogPlot({ hours, range, onChoose }: LogPlotProps) {
         />
         {bars.map(({ at, to, total, refused, failed, execTimeP95 }, index) => (
           <g key={at.getTime()} className="log-bar" onClick={() => onChoose(at, to)}>
-            <title>{`${localTime(at).slice(0, 16)}: ${total} requests, ${refused} refused, ${failed} failed, p95 ${milliseconds(execTimeP95)}`}</title>
+            <title>{`${minuteText(at)}: ${total} requests, ${refused} refused, ${failed} failed, p95 ${milliseconds(execTimeP95)}`}</title>
             <rect className="log-bar-space" x={index * step} width={step} y="0" height={height} />
             {[
               { tone: 'ok', count: total },
@@ -57,14 +57,12 @@ export function LogPlot({ hours, range, onChoose }: LogPlotProps) {
         ))}
       </svg>
       <div className="plot-axis" aria-hidden>
-        <span>{localTime(range.from).slice(0, 16)}</span>
+        <span>{minuteText(range.from)}</span>
         <span>
-          {most === 1 && bars.every(({ total }) => total === 0)
-            ? ''
-            : `at most ${most.toLocaleString('en')} `}
+          {most === 1 && bars.every(({ total }) => total === 0) ? '' : `at most ${most.toLocaleString()} `}
           {bars.some(({ isDay }) => isDay) ? 'a day' : 'an hour'}
         </span>
-        <span>{localTime(range.to).slice(0, 16)}</span>
+        <span>{minuteText(range.to)}</span>
       </div>
       <PlotTable bars={bars} />
     </figure>
@@ -88,7 +86,7 @@ function PlotTable({ bars }: { readonly bars: readonly PlotBar[] }) {
         <tbody>
           {bars.map(({ at, total, refused, failed, execTimeP95 }) => (
             <tr key={at.getTime()}>
-              <th scope="row">{localTime(at).slice(0, 16)}</th>
+              <th scope="row">{minuteText(at)}</th>
               <td>{total}</td>
               <td>{refused}</td>
               <td>{failed}</td>

@@ -2,6 +2,7 @@ import CircleAlert from 'lucide-react/icons/circle-alert';
 import CircleCheck from 'lucide-react/icons/circle-check';
 import CircleSlash from 'lucide-react/icons/circle-slash';
 import { type Log, logLevels, logText } from '../../api/logs.ts';
+import { milliseconds } from '../../parts/percent.ts';
 
 /** The status of an answer, with a colour and a shape for what it means. */
 export function LogStatus({ log }: { readonly log: Log }) {
@@ -19,9 +20,7 @@ export function LogStatus({ log }: { readonly log: Log }) {
 /** `12 ms`, `1.4 s`: how long a request took. */
 export function executionTime(log: Log): string {
   const ms = Number(logText(log, 'execTime') || Number.NaN);
-  if (Number.isNaN(ms)) return '';
-  if (ms >= 1_000) return `${(ms / 1_000).toFixed(1)} s`;
-  return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
+  return Number.isNaN(ms) ? '' : milliseconds(ms);
 }
 
 /** Who sent it: the collection of an account, a key, or nobody who said so. */

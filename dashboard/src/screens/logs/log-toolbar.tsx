@@ -100,7 +100,7 @@ function TimeInput({ label, value, onChange }: TimeInputProps) {
       className="input log-moment"
       type="datetime-local"
       aria-label={label}
-      value={date === undefined ? '' : localTime(date).slice(0, 16).replace(' ', 'T')}
+      value={date === undefined ? '' : localTime(date).slice(0, 16)}
       onChange={(event) => {
         const next = new Date(event.target.value);
         if (!Number.isNaN(next.getTime())) onChange(timeText(next));

@@ -159,14 +159,14 @@ const usage: readonly DataColumn<InstanceRow>[] = [
     label: 'Requests, 24 h',
     size: 124,
     kind: 'number',
-    cell: (row) => (row.usage?.requests ?? 0).toLocaleString('en'),
+    cell: (row) => (row.usage?.requests ?? 0).toLocaleString(),
   },
   {
     id: 'records',
     label: 'Records',
     size: 90,
     kind: 'number',
-    cell: (row) => row.usage?.records?.toLocaleString('en') ?? '–',
+    cell: (row) => row.usage?.records?.toLocaleString() ?? '–',
   },
   {
     id: 'data',

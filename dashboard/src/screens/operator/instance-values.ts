@@ -34,7 +34,7 @@ export function isByteQuota(name: QuotaName): boolean {
 
 /** `1,000`, or `5.0 GB` for bytes. */
 export function quotaAmount(name: QuotaName, amount: number): string {
-  return isByteQuota(name) ? bytesText(amount) : amount.toLocaleString('en');
+  return isByteQuota(name) ? bytesText(amount) : amount.toLocaleString();
 }
 
 /** A size, which may be nothing. */

@@ -82,6 +82,6 @@ const columns: readonly DataColumn<Schemas['Node']>[] = [
     size: 90,
     kind: 'number',
     sort: ({ shards }) => shards,
-    cell: ({ shards }) => shards.toLocaleString('en'),
+    cell: ({ shards }) => shards.toLocaleString(),
   },
 ];

@@ -3,6 +3,7 @@ import CircleAlert from 'lucide-react/icons/circle-alert';
 import TriangleAlert from 'lucide-react/icons/triangle-alert';
 import { type ManagedInstance, type QuotaReading, quotasQuery } from '../../api/operator.ts';
 import { FailureNotice } from '../../parts/notice.tsx';
+import { percent } from '../../parts/percent.ts';
 import { quotaAmount, quotaLabel } from './instance-values.ts';
 
 interface QuotaBarsProps {
@@ -63,7 +64,7 @@ function QuotaBar({ quota: { name, used, max } }: { readonly quota: QuotaReading
         </span>
         <span className="badge" data-tone={tone}>
           {tone !== undefined && <Icon size={14} aria-hidden />}
-          {Math.floor(share * 100)} %
+          {percent(Math.floor(share * 100) / 100)}
         </span>
       </span>
     </li>

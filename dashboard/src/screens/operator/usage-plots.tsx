@@ -54,7 +54,7 @@ function Figures({ usage }: { readonly usage: UsageSeries | undefined }) {
     Writes: sum('writes'),
     Deliveries: sum('deliveries'),
     Sent: bytesText(sum('sentBytes')),
-    Records: last('records', (value) => value.toLocaleString('en')),
+    Records: last('records', (value) => value.toLocaleString()),
     Data: last('dataBytes', bytesText),
   };
   return (

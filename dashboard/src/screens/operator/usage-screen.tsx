@@ -104,7 +104,7 @@ const counts: readonly DataColumn<UsageRow>[] = usageNames.map((name) => ({
   size: 96,
   kind: 'number',
   sort: 'service',
-  cell: (item) => (name === 'sentBytes' ? bytesText(item[name]) : item[name].toLocaleString('en')),
+  cell: (item) => (name === 'sentBytes' ? bytesText(item[name]) : item[name].toLocaleString()),
 }));
 
 const gauges: readonly DataColumn<UsageRow>[] = [
@@ -113,14 +113,14 @@ const gauges: readonly DataColumn<UsageRow>[] = [
     label: 'Connections',
     size: 110,
     kind: 'number',
-    cell: ({ realtimeConnections }) => realtimeConnections.toLocaleString('en'),
+    cell: ({ realtimeConnections }) => realtimeConnections.toLocaleString(),
   },
   {
     id: 'records',
     label: 'Records',
     size: 90,
     kind: 'number',
-    cell: ({ records }) => records?.toLocaleString('en') ?? '–',
+    cell: ({ records }) => records?.toLocaleString() ?? '–',
   },
   {
     id: 'data',

@@ -124,7 +124,7 @@ const exhaustedMax = 1_000;
 
 function exhaustedOf({ exhaustedLastDay: count = 0 }: Schemas['Health']['data']): readonly Concern[] {
   if (count === 0) return [];
-  const counted = count < exhaustedMax ? deliveries(count) : `${count.toLocaleString('en')}+ deliveries`;
+  const counted = count < exhaustedMax ? deliveries(count) : `${count.toLocaleString()}+ deliveries`;
   return [
     {
       key: 'exhausted',
@@ -204,7 +204,7 @@ function EndpointLines({ rows }: { readonly rows: readonly Standing[] }) {
       {rows.length > linesMax && (
         <li>
           <Link className="link" to="/webhooks" search={{ sort: 'status' }}>
-            All {rows.length.toLocaleString('en')}
+            All {rows.length.toLocaleString()}
           </Link>
         </li>
       )}

@@ -63,7 +63,7 @@ function Figures({ collections }: { readonly collections: readonly Collection[] 
         {changes !== undefined && changeNote(changes)}
       </Figure>
       <Figure name="Active endpoints" value={active}>
-        {endpoints !== undefined && `of ${endpoints.length.toLocaleString('en')}`}
+        {endpoints !== undefined && `of ${endpoints.length.toLocaleString()}`}
       </Figure>
       <Figure name="Waiting deliveries" value={webhooks && waitingCount(webhooks)}>
         {webhooks?.waiting === 0 ? 'everything is sent' : 'for active endpoints'}
@@ -82,7 +82,7 @@ type Stats = Schemas['CollectionStats'];
 
 /** `12,304`, or `12,304+` where the service has stopped counting. */
 function atLeast(count: number, isAtLeast: boolean): string {
-  return `${count.toLocaleString('en')}${isAtLeast ? '+' : ''}`;
+  return `${count.toLocaleString()}${isAtLeast ? '+' : ''}`;
 }
 
 function recordsOf({ collections }: Stats): string {
@@ -115,17 +115,17 @@ function changesOf({ collections, changesIsAtLeast }: Stats): Changes {
 function requestNote(hours: readonly HourOfLog[]): string {
   const failed = sumOf(hours, 'failed');
   const last = hours.findLast(({ execTimeP95 }) => execTimeP95 !== null);
-  const failures = failed === 0 ? 'none failed' : `${failed.toLocaleString('en')} failed`;
+  const failures = failed === 0 ? 'none failed' : `${failed.toLocaleString()} failed`;
   return last === undefined ? failures : `${failures}, p95 ${milliseconds(last.execTimeP95)}`;
 }
 
 function changeNote({ created, updated, deleted }: Changes): string {
   const parts = Object.entries({ new: created, updated, deleted }).filter(([, count]) => count > 0);
-  return parts.map(([name, count]) => `${count.toLocaleString('en')} ${name}`).join(', ');
+  return parts.map(([name, count]) => `${count.toLocaleString()} ${name}`).join(', ');
 }
 
 function signed(change: number): string {
-  return change === 0 ? '±0' : `${change > 0 ? '+' : '−'}${Math.abs(change).toLocaleString('en')}`;
+  return change === 0 ? '±0' : `${change > 0 ? '+' : '−'}${Math.abs(change).toLocaleString()}`;
 }
 
 function Counts({ collections }: { readonly collections: readonly Collection[] }) {

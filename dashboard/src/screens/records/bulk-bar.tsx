@@ -56,7 +56,7 @@ export function BulkBar(props: BulkBarProps) {
             <strong>{selection.isAll ? `All ${bulk.label} matching` : `${bulk.label} selected`}</strong>
             {hasMore && (
               <Button tone="quiet" onClick={selection.selectAll}>
-                Select all {total.toLocaleString('en')} matching
+                Select all {total.toLocaleString()} matching
               </Button>
             )}
             <BulkActions

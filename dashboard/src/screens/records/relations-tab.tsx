@@ -115,7 +115,7 @@ function PointedAt({ collection, collections, record }: RelationsTabProps) {
             <span className="cut">
               {source.name} <span className="faint">by {field.name}</span>
             </span>
-            <span className="relations-count">{counts[index]?.data?.toLocaleString('en') ?? '…'}</span>
+            <span className="relations-count">{counts[index]?.data?.toLocaleString() ?? '…'}</span>
           </Link>
         </li>
       ))}

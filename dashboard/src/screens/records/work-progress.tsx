@@ -23,8 +23,8 @@ export function WorkProgress({
         max={Math.max(total ?? 1, 1)}
       />
       <span>
-        {verb} {done.toLocaleString('en')}
-        {total !== undefined && ` of ${total.toLocaleString('en')}`}
+        {verb} {done.toLocaleString()}
+        {total !== undefined && ` of ${total.toLocaleString()}`}
       </span>
       <Button tone="quiet" onClick={onCancel}>
         Stop
@@ -56,7 +56,7 @@ export function Problems({
               </li>
             ))}
           </ul>
-          {problems.length > shownMax && `and ${(problems.length - shownMax).toLocaleString('en')} more.`}
+          {problems.length > shownMax && `and ${(problems.length - shownMax).toLocaleString()} more.`}
         </Notice>
       )}
     </>

@@ -119,7 +119,7 @@ function Step({ step, count, total, isLoss, isCounting }: StepProps) {
               ? 'Counting the records …'
               : count === 0
                 ? 'No record is affected.'
-                : `${count.toLocaleString('en')} of ${plural(total ?? count, 'record')} ${step.effect}.`}
+                : `${count.toLocaleString()} of ${plural(total ?? count, 'record')} ${step.effect}.`}
           </p>
         )}
         {step.detail !== undefined && <p className="soft">{step.detail}</p>}

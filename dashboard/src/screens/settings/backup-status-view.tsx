@@ -95,8 +95,8 @@ function NextBackup({ status, readMs }: { readonly status: BackupStatus; readonl
   );
 }
 
-/** `Sunday 29 November at 03:00`: schedules are in UTC. */
-const dayWords = new Intl.DateTimeFormat('en-GB', {
+/** Schedules are in UTC. */
+const dayWords = new Intl.DateTimeFormat(undefined, {
   weekday: 'long',
   day: 'numeric',
   month: 'long',

@@ -149,7 +149,7 @@ function ToldFacts({
         <dt>When a record is</dt>
         <dd>{names}</dd>
         <dt>Collections</dt>
-        <dd>{collections.length === 0 ? 'All' : collections.length.toLocaleString('en')}</dd>
+        <dd>{collections.length === 0 ? 'All' : collections.length.toLocaleString()}</dd>
         {filter !== '' && (
           <>
             <dt>If</dt>

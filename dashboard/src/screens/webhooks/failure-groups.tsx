@@ -56,7 +56,7 @@ function GroupRow({ endpoint, group }: GroupProps) {
   const { cause, count, pending, last } = group;
   return (
     <li className="group">
-      <strong className="group-count">{count.toLocaleString('en')}</strong>
+      <strong className="group-count">{count.toLocaleString()}</strong>
       <div className="group-cause">
         <Link
           className="wrap group-link"
@@ -71,7 +71,7 @@ function GroupRow({ endpoint, group }: GroupProps) {
             ? 'all will be retried'
             : pending === 0
               ? 'given up'
-              : `${pending.toLocaleString('en')} will be retried, the others are given up`}
+              : `${pending.toLocaleString()} will be retried, the others are given up`}
           {', the last from '}
           <Time value={last.created} />
         </span>

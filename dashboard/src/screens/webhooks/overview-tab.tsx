@@ -117,7 +117,7 @@ function Figures({ endpoint }: { readonly endpoint: Endpoint }) {
   return (
     <section className="figures" aria-label="The last 24 hours">
       <Figure name="Success, 24 h" value={total && percent(total.successRate)}>
-        {total && `${plural(total.attempts, 'attempt')}, ${total.failed.toLocaleString('en')} failed`}
+        {total && `${plural(total.attempts, 'attempt')}, ${total.failed.toLocaleString()} failed`}
       </Figure>
       <Figure name="p50" value={total && milliseconds(total.latencyP50Ms)}>
         half are faster

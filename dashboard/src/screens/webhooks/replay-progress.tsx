@@ -43,14 +43,14 @@ export function ReplayProgress({ endpoint, id }: ReplayProgressProps) {
           <dl className="facts">
             <dt>Begun to send</dt>
             <dd>
-              {replay.taken.toLocaleString('en')} of {replay.total.toLocaleString('en')}
+              {replay.taken.toLocaleString()} of {replay.total.toLocaleString()}
             </dd>
             <dt>Delivered</dt>
-            <dd>{replay.delivered.toLocaleString('en')}</dd>
+            <dd>{replay.delivered.toLocaleString()}</dd>
             <dt>Failed</dt>
-            <dd>{replay.failed.toLocaleString('en')}</dd>
+            <dd>{replay.failed.toLocaleString()}</dd>
             <dt>On their way</dt>
-            <dd>{replay.pending.toLocaleString('en')}</dd>
+            <dd>{replay.pending.toLocaleString()}</dd>
             {replay.scope === 'backfill' && (
               <>
                 <dt>Left out</dt>

@@ -69,7 +69,7 @@ type Stats = Schemas['EndpointStats'];
 
 /** `12`, or `10,000+` where the service has stopped counting. */
 function matchCount({ matches, matchesIsAtLeast }: Stats): string {
-  return `${matches.toLocaleString('en')}${matchesIsAtLeast ? '+' : ''}`;
+  return `${matches.toLocaleString()}${matchesIsAtLeast ? '+' : ''}`;
 }
 
 function LastMatch({ stats: { endpoint, lastMatch, isNeverMatched } }: { readonly stats: Stats }) {

@@ -19,7 +19,7 @@ export function DateEditor({ id, value, error, onChange }: DateEditorProps) {
         type="datetime-local"
         step={1}
         className="input"
-        value={date === undefined ? '' : localTime(date).replace(' ', 'T')}
+        value={date === undefined ? '' : localTime(date)}
         onChange={(event) => onChange(event.target.value === '' ? '' : apiTime(new Date(event.target.value)))}
         {...errorAttributes(id, error)}
       />
