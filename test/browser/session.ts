@@ -1,9 +1,11 @@
 /** Signing in, out and being signed out. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { assertAccessible } from '../support/axe.ts';
 import { account, startSignedInStage } from '../support/browser-stage.ts';
 import { withoutChromium } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
+import { serveMain } from '../support/main-process.ts';
 import { callAsOperator, makeDeskKey } from '../support/operator-world.ts';
 
 const skip = withoutChromium;
@@ -103,4 +105,55 @@ test('numbers and times are those of the locale of the browser, and ISO on hover
     // Spaces of several kinds.
     assert.equal((await time.innerText()).replaceAll(/\s/g, ' '), text);
   }
+});
+
+test(
+  'a service that is stopped is reported, and what is shown is read again once it is back',
+  { skip },
+  async (t) => {
+    const stage = await startSignedInStage(t);
+    // Nobody does anything on it.
+    const page = await stage.openSignedIn('overview', { hasOutage: true });
+    await page.getByText('No mail server').waitFor();
+    const notice = page.getByText('The service can’t be reached. Retrying every 2 seconds.');
+    stage.server.kill('SIGTERM');
+    await stage.server.ended;
+    const stopped = performance.now();
+    await notice.waitFor();
+    t.diagnostic(`reported after ${Math.round(performance.now() - stopped)} ms (budget 2,000 ms)`);
+    await assertAccessible(page, 'without a service');
+    const read = page.waitForResponse('**/api/collections/meta/stats*');
+    await serveMain(t, stage.data, { flags: ['--port', new URL(stage.url).port] });
+    await notice.waitFor({ state: 'detached' });
+    assert.equal((await read).status(), 200);
+  },
+);
+
+test('a screen that opens over a slow network is there once its data is', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  await stage.pb.collections.create({
+    name: 'notes',
+    type: 'base',
+    fields: [{ name: 'title', type: 'text' }],
+  });
+  await stage.pb.collection('notes').create({ title: 'slow' });
+  const page = await stage.openSignedIn('login');
+  const session = await page.context().newCDPSession(page);
+  const kilobits = 400;
+  await session.send('Network.emulateNetworkConditions', {
+    offline: false,
+    latency: 400,
+    downloadThroughput: (kilobits * 1_000) / 8,
+    uploadThroughput: (kilobits * 1_000) / 8,
+  });
+  await page.goto(`${stage.url}/_/c/notes`);
+  await page.getByRole('gridcell', { name: 'slow' }).waitFor();
+  // A menu whose code is still on its way opens once it is there.
+  await page.getByRole('button', { name: account.email }).click();
+  await page.getByRole('menuitem', { name: 'Sign out' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox', { name: 'Search' }).fill('overview');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
 });

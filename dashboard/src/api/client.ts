@@ -19,6 +19,9 @@ const requestIdMember = 'requestId';
 /** Fires `expired` when the service takes our token no more. */
 export const expired = watchAnswers(client);
 
+/** Fires `lost` when no answer came: the service is stopped, or the way to it is broken. */
+export const lost = new EventTarget();
+
 /** Whether the browser keeps something for us. In a frame of another site it may not: the session then lasts as long as the page. */
 function mayKeep(): boolean {
   try {
@@ -112,6 +115,7 @@ export class Failure extends Error {
     this.requestId = textOf(body[requestIdMember]);
     this.mfaId = textOf(body['mfaId']) || undefined;
     this.isAborted = cause.isAbort;
+    if (this.status === 0 && !this.isAborted) lost.dispatchEvent(new Event('lost'));
   }
 }
 
@@ -125,7 +129,7 @@ export async function orFailure<Value>(work: Promise<Value>): Promise<Value> {
 }
 
 function messageOf(cause: ClientResponseError, body: Readonly<Record<string, unknown>>): string {
-  if (cause.status === 0) return 'The service does not answer. It may be stopped, or the network is down.';
+  if (cause.status === 0) return 'The service cannot be reached. It may be stopped, or the network is down.';
   return textOf(body['message']) || `The service answered with ${cause.status}.`;
 }
 

@@ -1,5 +1,7 @@
 import { Outlet, useRouterState } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
+import CloudOff from 'lucide-react/icons/cloud-off';
+import { useIsLost } from '../api/use-is-lost.ts';
 import { SidebarContext } from '../parts/bar.tsx';
 
 interface FrameProps {
@@ -17,6 +19,7 @@ export function Frame({ renderSidebar }: FrameProps) {
       <a className="skip" href="#main">
         Skip to the content
       </a>
+      <LostNotice />
       <div className="shell">
         {renderSidebar(openAt === path, close)}
         <button type="button" className="sidebar-scrim" aria-label="Close the menu" onClick={close} />
@@ -25,5 +28,16 @@ export function Frame({ renderSidebar }: FrameProps) {
         </main>
       </div>
     </SidebarContext>
+  );
+}
+
+/** Over every screen: what is shown may be old, and nothing has to be done about it here. */
+function LostNotice() {
+  if (!useIsLost()) return null;
+  return (
+    <div className="lost" role="alert">
+      <CloudOff size={15} aria-hidden />
+      The service can’t be reached. Retrying every 2 seconds.
+    </div>
   );
 }

@@ -24,7 +24,7 @@ const monthDays = new Intl.DateTimeFormat(undefined, { month: '2-digit', day: '2
 const daysInUtc = new Intl.DateTimeFormat(undefined, { ...day, timeZone: 'UTC' });
 
 /** `11/25/2026, 11:54:55 PM`, or whatever the reader's locale has. */
-export function timeText(date: Date): string {
+function timeText(date: Date): string {
   return times.format(date);
 }
 
