@@ -25,7 +25,7 @@ export interface MadeDashboard {
  * the operator's screens alone are made of, nor lists with columns and plots, of which the first screen has none.
  */
 const sharedParts =
-  /dashboard\/src\/(?:parts\/(?!form\/|radio-list|audit-log|backup-words|key-fields|data-table|delivery-table|endpoint-words|endpoint-badge|secret-once|log-filters|combobox|plot|resend)|browser|app|api\/(?:settings|last-day|logs|live-changes|expressions))|lucide-react|react-router|useInfiniteQuery/;
+  /dashboard\/src\/(?:parts\/(?!form\/|radio-list|audit-log|backup-words|key-fields|data-table|delivery-table|endpoint-words|endpoint-badge|secret-once|log-filters|combobox|plot|resend|editor\/)|browser|app|api\/(?:settings|last-day|logs|live-changes|expressions))|lucide-react|react-router|useInfiniteQuery/;
 /** What places menus and popovers, which come when a button that opens one is reached. */
 const floatingParts =
   /node_modules\/(?:@radix-ui|@floating-ui|aria-hidden|react-remove-scroll|react-style-singleton|use-callback-ref|use-sidecar|get-nonce)/;

@@ -26,6 +26,9 @@ export function useKeys(bindings: KeyBindings): void {
 function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement &&
-    (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+    // An editor is in a shadow tree.
+    (target.isContentEditable ||
+      target.shadowRoot !== null ||
+      /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
   );
 }

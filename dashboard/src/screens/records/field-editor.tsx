@@ -103,7 +103,7 @@ function Control(props: FieldEditorProps) {
     case 'file':
       return <FileEditor id={id} field={field} record={record} value={value} onChange={onChange} />;
     case 'json':
-      return <JsonEditor id={id} value={text} error={error} onChange={onChange} />;
+      return <JsonEditor id={id} label={field.name} value={text} error={error} onChange={onChange} />;
     case 'geoPoint':
       return <GeoPointEditor id={id} value={value} onChange={onChange} />;
     case 'password':

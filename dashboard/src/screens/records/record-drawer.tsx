@@ -103,7 +103,8 @@ function useFocusOnNew(isNew: boolean) {
   useEffect(() => {
     if (isNew) {
       const controls =
-        panel.current?.querySelectorAll<HTMLElement>('.drawer-form :is(input, textarea, select)') ?? [];
+        panel.current?.querySelectorAll<HTMLElement>('.drawer-form :is(input, textarea, select, .editor)') ??
+        [];
       // The id comes first, and hardly anybody chooses one.
       [...controls].find((control) => !control.id.endsWith('-id'))?.focus();
     }

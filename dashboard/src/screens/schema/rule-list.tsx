@@ -14,7 +14,6 @@ import { RuleMark } from '../../parts/rule-mark.tsx';
 import type { DraftHandle } from './definition-draft.ts';
 import { type Choice, Segments } from './option-controls.tsx';
 import { RuleInput } from './rule-input.tsx';
-import { RuleProblem } from './rule-problem.tsx';
 
 const meanings: Readonly<Record<RuleName, string>> = {
   listRule: 'Which records a list shows to the caller.',
@@ -116,6 +115,7 @@ function Rule(props: RuleProps) {
           collection={collection}
           collections={collections}
           error={error}
+          checkedIn={checkedIn}
           onChange={(text) => {
             setIsWriting(true);
             onChange(text.trim() === '' ? null : text);
@@ -126,9 +126,6 @@ function Rule(props: RuleProps) {
         <p className="field-error" id={`${id}-error`} role="alert">
           {error}
         </p>
-      )}
-      {error === undefined && checkedIn !== undefined && mode === 'expression' && (
-        <RuleProblem collection={checkedIn} rule={value ?? ''} />
       )}
     </section>
   );
@@ -159,7 +156,7 @@ function useFocusOnce(isFocused: boolean) {
     if (!isFocused) return;
     block.current?.scrollIntoView({ block: 'center' });
     const control = (selector: string) => block.current?.querySelector<HTMLElement>(selector);
-    (control('textarea') ?? control('[aria-checked="true"]'))?.focus();
+    (control('textarea, .editor') ?? control('[aria-checked="true"]'))?.focus();
   }, [isFocused]);
   return block;
 }

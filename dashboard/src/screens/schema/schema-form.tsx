@@ -66,7 +66,7 @@ export function SchemaForm({
       </div>
       <Section id="fields" title={isView ? 'Query' : 'Fields'}>
         {isView ? (
-          <LazyViewQuery draft={draft} error={errors.get('viewQuery')} />
+          <LazyViewQuery draft={draft} collections={collections} error={errors.get('viewQuery')} />
         ) : (
           <FieldList draft={draft} collections={collections} errors={errors} isNew={isNew} />
         )}

@@ -1,33 +1,38 @@
 import { useState } from 'react';
-import { call } from '../../api/client.ts';
+import { call, type Collection } from '../../api/client.ts';
 import type { Schemas } from '../../api/schema.ts';
 import { Button } from '../../parts/button.tsx';
 import { JsonView } from '../../parts/json-view.tsx';
-import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
+import { Editor } from '../../parts/editor/editor.tsx';
+import { LabelledField } from '../../parts/labelled-field.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import type { DraftHandle } from './definition-draft.ts';
 
 export interface ViewQueryProps {
   readonly draft: DraftHandle;
+  readonly collections: readonly Collection[];
   readonly error: string | undefined;
 }
 
 /** The query of a view, and what it returns when it is tried. */
-export function ViewQuery({ draft, error }: ViewQueryProps) {
+export function ViewQuery({ draft, collections, error }: ViewQueryProps) {
   const query = draft.next.viewQuery ?? '';
   const { result, failure, isBusy, run } = useDryRun(query);
   return (
     <>
       <LabelledField id="view-query" label="Query" error={error}>
-        <textarea
+        <Editor
           id="view-query"
-          className="input mono"
-          rows={6}
+          label="Query"
+          language="sql"
+          lines={6}
           value={query}
-          spellCheck={false}
           placeholder="SELECT id, title FROM posts"
-          onChange={(event) => draft.change({ viewQuery: event.target.value })}
-          {...errorAttributes('view-query', error)}
+          tables={Object.fromEntries(
+            collections.map(({ name, fields }) => [name, fields.map((field) => field.name)]),
+          )}
+          error={error}
+          onChange={(viewQuery) => draft.change({ viewQuery })}
         />
       </LabelledField>
       <div>

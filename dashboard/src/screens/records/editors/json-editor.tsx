@@ -1,27 +1,25 @@
-import { errorAttributes } from '../../../parts/labelled-field.tsx';
+import { Editor } from '../../../parts/editor/editor.tsx';
 
 interface JsonEditorProps {
   readonly id: string;
+  readonly label: string;
   readonly value: string;
   readonly error: string | undefined;
   readonly onChange: (value: string) => void;
 }
 
 /** JSON as text. Laid out when one leaves it, where it is JSON; anything else stays as it was typed. */
-export function JsonEditor({ id, value, error, onChange }: JsonEditorProps) {
+export function JsonEditor(props: JsonEditorProps) {
+  const { value, onChange } = props;
   return (
-    <textarea
-      id={id}
-      className="input mono"
-      rows={3}
-      value={value}
-      spellCheck={false}
-      onChange={(event) => onChange(event.target.value)}
+    <Editor
+      {...props}
+      language="json"
+      lines={3}
       onBlur={() => {
         const tidied = layOut(value);
         if (tidied !== value) onChange(tidied);
       }}
-      {...errorAttributes(id, error)}
     />
   );
 }

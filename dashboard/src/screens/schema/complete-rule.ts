@@ -1,17 +1,5 @@
 import type { Collection, Field } from '../../api/client.ts';
-
-/** A text to put in the place of what is typed. */
-export interface Completion {
-  readonly text: string;
-  /** What it is, in a word or two. */
-  readonly hint: string;
-}
-
-export interface CompletionList {
-  /** Where in the text the word begins that a completion takes the place of. */
-  readonly from: number;
-  readonly items: readonly Completion[];
-}
+import type { Completion, CompletionList } from '../../parts/editor/code-editor.ts';
 
 interface Names {
   readonly collection: Collection;
