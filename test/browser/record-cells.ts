@@ -88,6 +88,57 @@ test('cells are reached and edited by keys alone', { skip }, async (t) => {
   assert.equal(record?.['title'], 'note 1');
 });
 
+test('keys move, type and copy as in a spreadsheet', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  await withNotes(stage, 3);
+  const page = await stage.openSignedIn('c/notes', { permissions: ['clipboard-read', 'clipboard-write'] });
+  const press = async (...keys: string[]) => {
+    for (const key of keys) await page.keyboard.press(key);
+  };
+  const active = page.locator('.cell[data-active]');
+  const activeField = async () => active.getAttribute('data-field');
+  const editor = page.locator('.cell-editor');
+  await cell(page, 0, 'title').click();
+  // The first letter opens the editor, and none of those behind it is lost while it comes.
+  await page.keyboard.type('xjk typed');
+  await editor.waitFor();
+  assert.equal(await editor.getByLabel('title').inputValue(), 'xjk typed');
+  await press('Tab');
+  await eventually('Tab saves and goes on', async () => (await activeField()) === 'price');
+  assert.equal((await titles(page))[0], 'xjk typed');
+  await page.keyboard.type('12');
+  await press('Enter');
+  await eventually('Enter saves and goes down', async () => (await active.innerText()) === '1');
+  assert.equal(await cell(page, 0, 'price').innerText(), '12');
+  await press('ArrowRight', 'ArrowRight');
+  await page.keyboard.type('e@example.com');
+  assert.equal(await editor.getByLabel('mail').inputValue(), 'e@example.com');
+  await press('Escape');
+  await editor.waitFor({ state: 'detached' });
+  await press('Home', 'Tab');
+  assert.equal(await activeField(), 'title');
+  await press('Control+c');
+  await page.getByRole('status').getByText('Value copied.').waitFor();
+  assert.equal(await page.evaluate<string>('navigator.clipboard.readText()'), 'note 1');
+  await press('Backspace');
+  await editor.waitFor();
+  assert.equal(await editor.getByLabel('title').inputValue(), '');
+  await press('Escape');
+  await editor.waitFor({ state: 'detached' });
+  await press('Shift+Space', 'Control+End');
+  await page.getByText('1 record selected').waitFor();
+  await eventually('the last row', async () => (await active.innerText()) === 'note 0');
+  await press('End');
+  assert.equal(await activeField(), 'updated');
+  await assertAccessible(page, 'cell at the end');
+  await press('f');
+  assert.equal(await editor.count(), 0, 'what the service fills in is not typed');
+  await press('Tab');
+  const role = await page.evaluate<string | null>("document.activeElement.getAttribute('role')");
+  assert.notEqual(role, 'grid', 'Tab leaves the cells behind the last of a row');
+  assert.equal(await page.getByRole('complementary').count(), 0);
+});
+
 test(
   'a click selects a cell, a double click edits it, and Space or the handle opens the record',
   { skip },

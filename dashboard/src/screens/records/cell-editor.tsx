@@ -6,6 +6,7 @@ import { getRecord, recordQuery, type RevisedRecord, updateRecord } from '../../
 import { Button } from '../../parts/button.tsx';
 import { Key } from '../../parts/key.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
+import { isFixed } from './cell-value.tsx';
 import { ConflictNotice } from './conflict-notice.tsx';
 import { FieldEditor } from './field-editor.tsx';
 import { showChange } from './live-rows.ts';
@@ -21,12 +22,12 @@ interface CellEditorProps {
   readonly anchorOf: () => HTMLElement | null;
   /** For what a cell has no room for. */
   readonly onOpen: () => void;
-  /** It was saved with Enter alone: the next cell is below. */
-  readonly onNext: () => void;
+  /** It was saved with Enter alone, or Tab: the next cell is there. */
+  readonly onNext: (step: 'down' | 'right' | 'left') => void;
   readonly onClose: () => void;
 }
 
-/** One value, changed where it stands. Enter or ⌘Enter saves it, Esc leaves it as it was; what the service refuses is told here. */
+/** One value, changed where it stands. Enter, Tab or ⌘Enter saves it, Esc leaves it as it was; what the service refuses is told here. */
 export function CellEditor(props: CellEditorProps) {
   const { collections, record, field, text, anchorOf, onNext, onClose } = props;
   const id = useId();
@@ -39,9 +40,11 @@ export function CellEditor(props: CellEditorProps) {
   if (isElsewhere) return null;
   const press = (event: KeyboardEvent): void => {
     const hasMod = event.metaKey || event.ctrlKey;
-    if (event.key !== 'Enter' || (!hasMod && !isOneLine(field, event))) return;
+    const isTab = event.key === 'Tab' && isTyped(field, event);
+    if (!isTab && (event.key !== 'Enter' || (!hasMod && !isOneLine(field, event)))) return;
     event.preventDefault();
-    void saving.save().then((isSaved) => isSaved && !hasMod && onNext());
+    const step = isTab ? (event.shiftKey ? 'left' : 'right') : hasMod ? undefined : 'down';
+    void saving.save().then((isSaved) => isSaved && step !== undefined && onNext(step));
   };
   return (
     <Popover.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
@@ -56,12 +59,14 @@ export function CellEditor(props: CellEditorProps) {
           aria-label={`${field.name} of ${record.id}`}
           style={{ minInlineSize: Math.max(280, width) }}
           onOpenAutoFocus={(event) => {
-            const input = document.getElementById(id);
-            if (text === undefined || !(input instanceof HTMLInputElement)) return;
-            // Behind what was typed, as more of it follows.
+            if (text === undefined) return;
+            // Behind what was typed, as more of it follows. An address has no range to set: there the caret is at its end.
             event.preventDefault();
-            input.focus();
-            input.setSelectionRange(text.length, text.length);
+            const input = document.getElementById(id);
+            input?.focus();
+            const isLong = input instanceof HTMLTextAreaElement;
+            if (isLong || (input instanceof HTMLInputElement && input.selectionStart !== null))
+              input.setSelectionRange(text.length, text.length);
           }}
           onKeyDown={press}
           onCloseAutoFocus={(event) => event.preventDefault()}
@@ -124,9 +129,10 @@ function isOneLine({ type }: Field, { target, shiftKey }: KeyboardEvent): boolea
   return isLine && !shiftKey && type !== 'editor' && type !== 'json' && type !== 'relation';
 }
 
-/** The id, and what the service fills in. */
-function isFixed(field: Field): boolean {
-  return field.type === 'autodate' || ('primaryKey' in field && field.primaryKey);
+/** Whether Tab saves and goes on: where the value is one input, which has nothing of its own to go to. */
+function isTyped({ type }: Field, { target }: KeyboardEvent): boolean {
+  const isInput = target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement;
+  return isInput && (type === 'text' || type === 'number' || type === 'email' || type === 'url');
 }
 
 /** Files need room, and fixed values cannot be changed: the drawer shows both. */

@@ -9,6 +9,7 @@ import { apiUrl, type Collection, client, type Field, type RecordModel } from '.
 import { copyText } from '../../parts/copy-button.tsx';
 import { MenuItem, MenuLine, PointMenu } from '../../parts/menu.tsx';
 import { showToast } from '../../parts/toast.tsx';
+import { cellText } from './cell-value.tsx';
 import { addCondition } from './filter-terms.ts';
 
 interface CellMenuProps {
@@ -27,7 +28,7 @@ interface CellMenuProps {
 export function CellMenu(props: CellMenuProps) {
   const { collection, record, field, point, filter, onFilter, onOpen, onEdit, onClose } = props;
   const value: unknown = record[field.name];
-  const text = typeof value === 'string' ? value : JSON.stringify(value ?? null);
+  const text = cellText(value);
   const url = `${apiUrl}/api/collections/${collection.name}/records/${record.id}`;
   const copy = async (content: string, name: string): Promise<void> => {
     if (await copyText(content)) showToast(`${name} copied.`);

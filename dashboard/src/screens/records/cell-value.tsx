@@ -53,6 +53,16 @@ export function CellValue({ record, field, collections }: CellValueProps) {
   }
 }
 
+/** A value as it is copied: a text as it is, anything else as JSON. */
+export function cellText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value ?? null);
+}
+
+/** The id, and what the service fills in. */
+export function isFixed(field: Field): boolean {
+  return field.type === 'autodate' || ('primaryKey' in field && field.primaryKey);
+}
+
 /** Numbers stand at the end, digit under digit. */
 export function isEndAligned({ type }: Field): boolean {
   return type === 'number';

@@ -1,5 +1,8 @@
 import { type RefObject, useEffect, useRef, useState } from 'react';
-import type { RecordModel } from '../../api/client.ts';
+import type { Field, RecordModel } from '../../api/client.ts';
+import { copyText } from '../../parts/copy-button.tsx';
+import { showToast } from '../../parts/toast.tsx';
+import { cellText, isFixed } from './cell-value.tsx';
 import type { GridMovement } from './grid-keys.ts';
 import type { GridColumn, RowActions } from './grid-row.tsx';
 import type { Selection } from '../../parts/data-table/use-selection.ts';
@@ -68,10 +71,10 @@ export function useCells(options: CellOptions) {
     ...rowKeys(context, { rows, selection, selectRow, open: actions.open }),
     ...cellKeys(context, { rows, grid, activeField, setActive, setActiveField, setEdited, setMenu }),
   });
-  /** The cell below is next, as in a spreadsheet. */
-  const goOn = (id: string): void => {
-    const next = rows[rows.findIndex((row) => row.id === id) + 1];
-    if (next !== undefined) selectRow(next.id);
+  /** The cell below is next after Enter, the one beside after Tab, as in a spreadsheet. */
+  const goOn = (context: KeyContext, step: 'down' | 'right' | 'left'): void => {
+    if (step === 'down') movement(context).select(context.current + 1);
+    else movement(context).selectColumn(step === 'right' ? 1 : -1);
   };
   return { activeField, edited, menu, actions, movement, setEdited, setMenu, goOn, focus };
 }
@@ -100,43 +103,63 @@ function rowKeys({ current, virtualizer }: KeyContext, { rows, selection, select
 interface CellKeyOptions extends Pick<CellOptions, 'rows' | 'grid' | 'setActive'> {
   readonly activeField: string | undefined;
   readonly setActiveField: (field: string | undefined) => void;
-  readonly setEdited: (place: CellPlace) => void;
+  readonly setEdited: (change: (place: CellPlace | undefined) => CellPlace) => void;
   readonly setMenu: (place: CellPlace) => void;
 }
 
 function cellKeys({ current, gridColumns }: KeyContext, options: CellKeyOptions) {
   const { rows, grid, activeField, setActive, setActiveField, setEdited, setMenu } = options;
+  const record = rows[current];
+  const field = gridColumns.find((column) => column.field.name === activeField)?.field;
+  /** What is typed before the editor is there is not lost. */
+  const edit = (text?: string): boolean => {
+    if (record === undefined || field === undefined) return false;
+    setEdited((place) => {
+      const isSame = place?.id === record.id && place.field === field.name;
+      const typed = isSame ? (place.text ?? '') + (text ?? '') : text;
+      return { id: record.id, field: field.name, ...(typed !== undefined && { text: typed }) };
+    });
+    return true;
+  };
   return {
-    hasCell: activeField !== undefined,
-    selectColumn: (step: number) => {
-      const at = gridColumns.findIndex(({ field }) => field.name === activeField);
-      const next = gridColumns[Math.max(0, Math.min(at + step, gridColumns.length - 1))];
+    hasCell: field !== undefined,
+    selectColumn: (step: number): boolean => {
+      const at = gridColumns.findIndex((column) => column.field.name === activeField);
+      const position = Math.max(0, Math.min(at + step, gridColumns.length - 1));
+      const next = gridColumns[position];
+      if (next === undefined || position === at) return false;
       if (current < 0 && rows[0] !== undefined) setActive(rows[0].id);
-      setActiveField(next?.field.name);
-      if (next !== undefined)
-        grid.current
-          ?.querySelector(`.cell[data-field="${next.field.name}"]`)
-          ?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+      setActiveField(next.field.name);
+      cellElement(grid.current, Math.max(0, current), next.field.name)?.scrollIntoView({
+        block: 'nearest',
+        inline: 'nearest',
+      });
+      return true;
     },
     leaveCell: () => setActiveField(undefined),
-    edit: () => rows[current] && setEdited({ id: rows[current].id, field: activeField ?? '' }),
+    edit: () => void edit(),
     begin: (text: string): boolean => {
-      const field = gridColumns.find((column) => column.field.name === activeField)?.field;
-      const record = rows[current];
-      // Letters are keys of the table.
-      if (record === undefined || field?.type !== 'number' || !/^[\d.-]$/.test(text)) return false;
-      setEdited({ id: record.id, field: field.name, text });
+      if (field === undefined || isFixed(field) || field.type === 'file') return false;
+      if (typedTypes.has(field.type)) return edit(text);
+      return text !== '' && edit();
+    },
+    copy: (): boolean => {
+      const isText = document.getSelection()?.isCollapsed === false;
+      if (record === undefined || field === undefined || isText) return false;
+      void copyText(cellText(record[field.name])).then((isDone) => isDone && showToast('Value copied.'));
       return true;
     },
     showMenu: () => {
-      const record = rows[current];
-      const field = activeField ?? gridColumns[0]?.field.name;
-      if (record === undefined || field === undefined) return;
-      const box = cellElement(grid.current, current, field)?.getBoundingClientRect();
-      setMenu({ id: record.id, field, point: { x: box?.left ?? 0, y: box?.bottom ?? 0 } });
+      const name = activeField ?? gridColumns[0]?.field.name;
+      if (record === undefined || name === undefined) return;
+      const box = cellElement(grid.current, current, name)?.getBoundingClientRect();
+      setMenu({ id: record.id, field: name, point: { x: box?.left ?? 0, y: box?.bottom ?? 0 } });
     },
   };
 }
+
+/** Types whose values are typed: a letter on such a cell takes the place of its value. Others open their editor. */
+const typedTypes: ReadonlySet<Field['type']> = new Set(['text', 'number', 'email', 'url', 'editor', 'json']);
 
 /** Actions that stay the same object and always do what the last drawing of the table would. */
 function useSameActions(actions: RowActions): RowActions {

@@ -42,7 +42,7 @@ interface RecordGridProps {
 /** Rows that are near the end of what is there ask for more. */
 const nearEnd = 60;
 
-/** The table. Only the rows in sight are in the page; arrows move the selected cell, and the focus stays on the whole. */
+/** The table. Only the rows in sight are in the page; keys move the selected cell, and the focus stays on the whole. */
 export function RecordGrid(props: RecordGridProps) {
   const { collection, collections, columns, rows, openId, gone, selection } = props;
   const id = useId();
@@ -57,6 +57,7 @@ export function RecordGrid(props: RecordGridProps) {
   const hasOpenRecord = openId !== undefined && openId !== 'new';
   const hasCell = gridColumns.some(({ field }) => field.name === cells.activeField);
   const activeId = hasCell ? `${id}-${current}-${cells.activeField}` : `${id}-${current}`;
+  const keys = { current, gridColumns, virtualizer };
   useBeginning(props, current, virtualizer);
   usePageOfAddress(props, scroll);
   return (
@@ -71,7 +72,7 @@ export function RecordGrid(props: RecordGridProps) {
       aria-multiselectable
       // Only a row in sight is in the page.
       aria-activedescendant={shown.some(({ index }) => index === current) ? activeId : undefined}
-      onKeyDown={(event) => moveByKey(event, cells.movement({ current, gridColumns, virtualizer }))}
+      onKeyDown={(event) => moveByKey(event, cells.movement(keys))}
     >
       <GridHead
         columns={columns}
@@ -108,7 +109,7 @@ export function RecordGrid(props: RecordGridProps) {
           );
         })}
       </div>
-      <CellTools {...props} cells={cells} grid={scroll} />
+      <CellTools {...props} cells={cells} grid={scroll} onNext={(step) => cells.goOn(keys, step)} />
     </div>
   );
 }
@@ -121,6 +122,7 @@ function choiceOf({ isAll, count }: Selection, loaded: number): 'all' | 'some' |
 interface CellToolsProps extends RecordGridProps {
   readonly cells: Cells;
   readonly grid: RefObject<HTMLDivElement | null>;
+  readonly onNext: (step: 'down' | 'right' | 'left') => void;
 }
 
 /** What floats above a cell: its editor, or its menu. Each comes when it is first wanted. */
@@ -142,7 +144,7 @@ function CellTools({ cells, grid, ...props }: CellToolsProps) {
           collections={collections}
           {...editing}
           text={edited?.text}
-          onNext={() => cells.goOn(editing.record.id)}
+          onNext={props.onNext}
           anchorOf={() => cellElement(grid.current, rows.indexOf(editing.record), editing.field.name)}
           onOpen={() => props.onOpen(editing.record.id)}
           onClose={() => {
