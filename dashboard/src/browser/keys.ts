@@ -23,7 +23,8 @@ export function useKeys(bindings: KeyBindings): void {
   }, []);
 }
 
-function isTyping(target: EventTarget | null): boolean {
+/** Whether a key is for a field. */
+export function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement &&
     // An editor is in a shadow tree.

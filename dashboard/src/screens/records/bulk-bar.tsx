@@ -1,3 +1,4 @@
+import { useQueryClient } from '@tanstack/react-query';
 import Pencil from 'lucide-react/icons/pencil';
 import Download from 'lucide-react/icons/download';
 import Trash2 from 'lucide-react/icons/trash-2';
@@ -14,6 +15,7 @@ import { doSteps, stepsFor, type Target } from './bulk-work.ts';
 import type { Columns } from './column-layout.ts';
 import { type ExportFormat, exportFormats, exportRecords } from './export-work.ts';
 import type { Selection } from '../../parts/data-table/use-selection.ts';
+import { offerUndo, readValues, undoRecordsMax } from './undo.ts';
 import { useWork } from './use-work.ts';
 import { Problems, WorkProgress } from './work-progress.tsx';
 
@@ -79,8 +81,12 @@ export function BulkBar(props: BulkBarProps) {
             await bulk.remove();
           }}
         >
-          {selection.isAll ? 'All that match the filter' : 'They'} go for good, with their files and what is
-          deleted along with them. Endpoints that hear of {collection.name} are told of each.
+          {selection.isAll ? 'All that match the filter' : 'They'} are deleted with their files and what
+          depends on them.{' '}
+          {(count ?? 0) > undoRecordsMax
+            ? `More than ${undoRecordsMax} cannot be undone.`
+            : 'Undo brings back the records alone.'}{' '}
+          Endpoints subscribed to {collection.name} get an event for each.
         </Confirm>
       )}
     </section>
@@ -127,31 +133,44 @@ function BulkActions({ isEditing, onDialog, onExport, onClear }: BulkActionsProp
 }
 
 function useBulk({ collection, selection, columns, total, filter, sort }: BulkBarProps) {
+  const queries = useQueryClient();
   const work = useWork(collection.name);
   const count = selection.isAll ? total : selection.count;
   const target: Target = selection.isAll
     ? { kind: 'all', filter, sort }
     : { kind: 'ids', ids: [...selection.ids] };
   const { name } = collection;
-  const each = async (verb: string, toStep: Parameters<typeof stepsFor>[2], done: string): Promise<void> => {
-    await work.start({
+  const isSmall = count !== undefined && count <= undoRecordsMax;
+  const each = async (verb: string, names: readonly string[], toStep: Parameters<typeof stepsFor>[2]) =>
+    work.start({
       verb,
       changesRows: true,
       run: async (signal, onProgress) => {
         const options = { collection: name, signal, onProgress };
-        const { done: changed, failed } = await doSteps(stepsFor(options, target, toStep), options);
-        showToast(`${plural(changed, 'record')} ${done}.`);
+        const before = isSmall ? await readValues(options, target, names) : undefined;
+        const { done, failed } = await doSteps(stepsFor(options, target, toStep), options);
+        const left = new Set(failed.map(({ subject }) => subject));
+        const ids = [...(before?.keys() ?? [])].filter((id) => !left.has(id));
+        const isDelete = names.length === 0;
+        const text = `${plural(done, 'record')} ${isDelete ? 'deleted' : 'changed'}.`;
+        if (before === undefined || ids.length === 0) showToast(text);
+        else {
+          const after = isDelete ? before : await readValues(options, { kind: 'ids', ids }, names);
+          const change = isDelete
+            ? ({ kind: 'deletes', ids } as const)
+            : ({ kind: 'edits', before, after } as const);
+          offerUndo(queries, { collection, change }, text);
+        }
         if (failed.length === 0) selection.clear();
       },
     });
-  };
   return {
     work,
     count,
     label: plural(count ?? 0, 'record'),
     change: async (body: Readonly<Record<string, unknown>>) =>
-      each('Changing', (id) => ({ kind: 'update', id, subject: id, body }), 'changed'),
-    remove: async () => each('Deleting', (id) => ({ kind: 'delete', id, subject: id }), 'deleted'),
+      each('Changing', Object.keys(body), (id) => ({ kind: 'update', id, subject: id, body })),
+    remove: async () => each('Deleting', [], (id) => ({ kind: 'delete', id, subject: id })),
     exportAs: async (format: ExportFormat) =>
       work.start({
         verb: 'Exporting',

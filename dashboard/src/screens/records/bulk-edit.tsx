@@ -10,7 +10,7 @@ interface BulkEditProps {
   readonly collections: readonly Collection[];
   /** How many: `12 records`. */
   readonly label: string;
-  readonly onApply: (body: Readonly<Record<string, unknown>>) => Promise<void>;
+  readonly onApply: (body: Readonly<Record<string, unknown>>) => Promise<unknown>;
   readonly onClose: () => void;
 }
 

@@ -11,6 +11,7 @@ import { ConflictNotice } from './conflict-notice.tsx';
 import { FieldEditor } from './field-editor.tsx';
 import { showChange } from './live-rows.ts';
 import { DraftError, editedValue, toChanges } from './record-draft.ts';
+import { offerUndoOfEdit } from './undo.ts';
 
 interface CellEditorProps {
   readonly collection: Collection;
@@ -166,8 +167,13 @@ function useSaving({ collection, record, field, onClose }: CellEditorProps, valu
       setConflict(current);
       return false;
     }
-    show(await updateRecord({ collection: collection.name, id: record.id, etag: current.etag }, changes));
+    const saved = await updateRecord(
+      { collection: collection.name, id: record.id, etag: current.etag },
+      changes,
+    );
+    show(saved);
     onClose();
+    offerUndoOfEdit(queries, { collection, before: current, after: saved, changes });
     return true;
   };
   const save = async (): Promise<boolean> => {

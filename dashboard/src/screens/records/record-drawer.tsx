@@ -166,12 +166,15 @@ function RecordMenu({ collection, record, onClose }: RecordDrawerProps & { reado
           onConfirm={async () => {
             await deleteRecord(collection.name, record.id);
             onClose();
-            showToast(`${record.id} deleted.`);
+            const { offerUndo } = await import('./undo.ts');
+            const change = { kind: 'deletes', ids: [record.id] } as const;
+            offerUndo(queries, { collection, change }, `${record.id} deleted.`);
             await refreshRecords(queries, collection.name);
           }}
         >
-          <span className="mono">{record.id}</span> of {collection.name} goes for good, with its files and
-          what is deleted along with it. Endpoints that hear of {collection.name} are told.
+          <span className="mono">{record.id}</span> of {collection.name} is deleted with its files and what
+          depends on it. Undo brings back the record alone. Endpoints subscribed to {collection.name} get the
+          event.
         </Confirm>
       )}
     </>

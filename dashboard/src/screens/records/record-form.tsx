@@ -167,9 +167,13 @@ function useSaving({ collection, record, draft, onOpen }: Saving) {
       onOpen(made.record.id);
       return;
     }
-    show(await updateRecord({ collection: name, id: record.id, etag: draft.etag }, changes));
+    const saved = await updateRecord({ collection: name, id: record.id, etag: draft.etag }, changes);
+    show(saved);
     draft.clear();
-    showToast('Saved.');
+    const { offerUndoOfEdit } = await import('./undo.ts');
+    // The revision was required, so the record was what is shown here.
+    const before = { record, etag: draft.etag };
+    offerUndoOfEdit(queries, { collection, before, after: saved, changes });
   };
   const save = async (): Promise<void> => {
     if (isBusy || (draft.count === 0 && record !== undefined)) return;

@@ -1,10 +1,10 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import Plus from 'lucide-react/icons/plus';
 import SearchX from 'lucide-react/icons/search-x';
 import { apiUrl, type Collection } from '../../api/client.ts';
 import { collectionsQuery, findCollection } from '../../api/collections.ts';
-import { useKeys } from '../../browser/keys.ts';
+import { isTyping, useKeys } from '../../browser/keys.ts';
 import { Bar } from '../../parts/bar.tsx';
 import { Button } from '../../parts/button.tsx';
 import { CollectionIcon } from '../../parts/collection-icon.tsx';
@@ -64,13 +64,7 @@ function CollectionRecords({ collection, collections }: CollectionRecordsProps) 
   const { filter = '', sort = '', record } = search;
   const isView = collection.type === 'view';
   const columns = useColumns(collection, { columns: search.columns, onColumns: address.layOut });
-  useKeys({
-    c: (event) => {
-      event.preventDefault();
-      if (!isView) open('new');
-    },
-    Escape: () => record !== undefined && open(undefined),
-  });
+  useTableKeys(collection, record, open);
   return (
     <>
       <Bar
@@ -123,6 +117,27 @@ function CollectionRecords({ collection, collections }: CollectionRecordsProps) 
       </div>
     </>
   );
+}
+
+function useTableKeys(
+  collection: Collection,
+  record: string | undefined,
+  open: (id: string | undefined) => void,
+): void {
+  const queries = useQueryClient();
+  useKeys({
+    c: (event) => {
+      event.preventDefault();
+      if (collection.type !== 'view') open('new');
+    },
+    Escape: () => record !== undefined && open(undefined),
+    'Mod+z': (event) => {
+      // A field has an undo of its own.
+      if (event.shiftKey || isTyping(event.target)) return;
+      event.preventDefault();
+      void import('./undo.ts').then(async ({ undoLast }) => undoLast(queries, collection));
+    },
+  });
 }
 
 /** What the address holds, and what changes it. A record or another order is a step that Back takes back; a filter is refined in place. */
