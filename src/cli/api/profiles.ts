@@ -11,6 +11,11 @@ export interface Profile {
   readonly token: string;
 }
 
+/** A profile by its name. */
+export interface NamedProfile extends Profile {
+  readonly name: string;
+}
+
 /** Where profiles are kept by a user of this machine, with the name of the one that is used when none is named. */
 interface Profiles {
   readonly current: string | undefined;
@@ -23,18 +28,28 @@ const noProfiles: Profiles = { current: undefined, byName: new Map() };
 export async function findProfile(
   folder: string | undefined,
   name: string | undefined,
-): Promise<Profile | undefined> {
+): Promise<NamedProfile | undefined> {
   if (folder === undefined) return undefined;
   const { current, byName } = await readProfiles(folder);
-  const profile = name ?? current;
-  return profile === undefined ? undefined : byName.get(profile);
+  return namedOf(byName, name ?? current);
 }
 
 /** Returns the profile of a service, to be used with its URL only: a token must go to nobody else. */
-export async function findProfileOf(folder: string | undefined, url: string): Promise<Profile | undefined> {
+export async function findProfileOf(
+  folder: string | undefined,
+  url: string,
+): Promise<NamedProfile | undefined> {
   if (folder === undefined) return undefined;
   const { byName } = await readProfiles(folder);
-  return [...byName.values()].find((profile) => profile.url === url);
+  return namedOf(
+    byName,
+    [...byName.keys()].find((name) => byName.get(name)?.url === url),
+  );
+}
+
+function namedOf(byName: Profiles['byName'], name: string | undefined): NamedProfile | undefined {
+  const profile = name === undefined ? undefined : byName.get(name);
+  return name === undefined || profile === undefined ? undefined : { name, ...profile };
 }
 
 /** Saves a profile, which is in use from then on. Only the user can read the file. */

@@ -28,15 +28,14 @@ export async function withApi<Result>(
   io: CommandIo,
   work: (api: Api) => Promise<Result>,
 ): Promise<Result> {
-  const client = clientOf(flagsOf(command), io);
-  const service = client.kind === 'data' ? undefined : await serviceOf(client);
+  const service = await findService(command, io);
   if (service === undefined) {
     // Imported on demand: what is asked of a service elsewhere needs none of it.
     const { withLocalApi } = await import('./with-local-api.ts');
-    const slug = client.instance ?? defaultSlug;
+    const slug = clientOf(flagsOf(command), io).instance ?? defaultSlug;
     return withLocalApi({ config: configOf(command, io), slug }, io, work);
   }
-  const api = remoteApi({ ...service, instance: client.instance, version });
+  const api = remoteApi({ ...service, version });
   if (service.token !== undefined) await requireValid(api, service.token);
   return work(api);
 }
@@ -52,8 +51,7 @@ export async function withOperatorApi<Result>(
   { command, io, ...use }: OperatorCommand,
   work: (api: Api) => Promise<Result>,
 ): Promise<Result> {
-  const client = clientOf(flagsOf(command), io);
-  const service = client.kind === 'data' ? undefined : await serviceOf(client);
+  const service = await findService(command, io);
   if (service !== undefined) {
     const api = remoteApi({ ...service, instance: undefined, version });
     return work(api).catch((error: unknown) => {
@@ -79,22 +77,40 @@ function explainRefusal(error: unknown, place: string): unknown {
 
 /** Returns the URL of the service that the command works on; undefined where that is data of this machine. */
 export async function findServiceUrl(command: Command, io: CommandIo): Promise<string | undefined> {
-  const client = clientOf(flagsOf(command), io);
-  return client.kind === 'data' ? undefined : (await serviceOf(client))?.url;
+  return (await findService(command, io))?.url;
 }
 
-interface Service {
+/** Returns the service that the command works on; undefined where that is data of this machine. */
+export async function findService(command: Command, io: CommandIo): Promise<Service | undefined> {
+  const client = clientOf(flagsOf(command), io);
+  return client.kind === 'data' ? undefined : serviceOf(client);
+}
+
+/** A service as a command reaches it. */
+export interface Service {
   readonly url: string;
+  /** The slug; undefined where none was named. */
+  readonly instance: string | undefined;
   readonly token: string | undefined;
+  /** Undefined where the token is that of no profile. */
+  readonly profile: string | undefined;
 }
 
 /** Returns the service that is named or was signed in to last; undefined for data of this machine. */
-async function serviceOf({ kind, url, profile, token, folder }: ClientConfig): Promise<Service | undefined> {
+async function serviceOf({
+  kind,
+  url,
+  profile,
+  token,
+  instance,
+  folder,
+}: ClientConfig): Promise<Service | undefined> {
   if (url !== undefined && profile !== undefined)
     throw new ConfigError('--url and --profile name a service each: give one of them.');
   if (url !== undefined) {
     const base = baseOf(url);
-    return { url: base, token: token ?? (await findProfileOf(folder, base))?.token };
+    const profileOfUrl = token === undefined ? await findProfileOf(folder, base) : undefined;
+    return { url: base, instance, token: token ?? profileOfUrl?.token, profile: profileOfUrl?.name };
   }
   const stored = await findProfile(folder, profile);
   if (stored === undefined && profile !== undefined)
@@ -103,7 +119,9 @@ async function serviceOf({ kind, url, profile, token, folder }: ClientConfig): P
     );
   if (stored === undefined && kind === undefined && token !== undefined)
     throw new ConfigError('--token is for a service: name it with --url.');
-  return stored === undefined ? undefined : { url: stored.url, token: token ?? stored.token };
+  if (stored === undefined) return undefined;
+  const name = token === undefined ? stored.name : undefined;
+  return { url: baseOf(stored.url), instance, token: token ?? stored.token, profile: name };
 }
 
 /**

@@ -1,7 +1,14 @@
 import { Option, type Command } from 'commander';
 import { type ClientConfig, readClient } from '../../config/client-config.ts';
 import { ConfigError } from '../../config/config-error.ts';
-import { type Config, type Flags, readConfig, type Sources } from '../../config/config.ts';
+import {
+  type Config,
+  type Environment,
+  environmentOf,
+  type Flags,
+  readConfig,
+  type Sources,
+} from '../../config/config.ts';
 import { readConfigFile } from '../../config/read-config-file.ts';
 import { configFlag, variableOf, type FlagDefinition } from '../../config/config-flags.ts';
 import type { CommandIo } from './print.ts';
@@ -40,6 +47,11 @@ export function configOf(command: Command, io: CommandIo): Config {
 export function clientOf(values: Flags, io: CommandIo): ClientConfig {
   const { flags, environment, file } = sourcesOf(values, io);
   return readClient(flags, environment, file);
+}
+
+/** Returns the variables of the environment of a command. */
+export function variablesOf(io: CommandIo): Environment {
+  return environmentOf(sourcesOf({}, io));
 }
 
 export function sourcesOf(flags: Flags, { environment, folder }: CommandIo): Sources {
