@@ -80,12 +80,12 @@ test('a test has a record as the receiver would get it, and nobody else is told'
   const body = { url: receiver.url, collections: ['orders'], fields: ['state'] };
   const endpoint = await stage.pb.send<{ id: string }>('/api/webhooks/endpoints', { method: 'POST', body });
   const page = await stage.openSignedIn(`webhooks/${endpoint.id}?tab=test`, { refusals: [400] });
-  await page.getByLabel('Event').selectOption('record.update');
+  await page.getByRole('radio', { name: 'record.update' }).check();
   assert.ok(await page.getByRole('button', { name: 'Send test' }).isDisabled());
-  await page.getByLabel('Record').fill('absent000000000');
+  await page.getByLabel('Record', { exact: true }).fill('absent000000000');
   await page.getByRole('button', { name: 'Send test' }).click();
   await page.getByRole('alert').waitFor();
-  await page.getByLabel('Record').fill(id);
+  await page.getByLabel('Record', { exact: true }).fill(id);
   await page.getByRole('button', { name: 'Send test' }).click();
   await page.getByText('Delivered: the receiver answered 200').waitFor();
   await assertAccessible(page, 'test with a record');

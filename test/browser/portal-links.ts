@@ -62,7 +62,7 @@ test(
   async (t) => {
     const stage = await startDeliveryStage(t, { modes: [{ kind: 'ok' }], schedule: [] });
     const { pb, endpoint } = stage;
-    const admin = await stage.openSignedIn('settings/general');
+    const admin = await stage.openSignedIn('settings/portals');
     await admin.getByLabel('Title').fill('Shop webhooks');
     await admin.getByLabel('Logo').setInputFiles({
       name: 'logo.svg',
@@ -73,7 +73,7 @@ test(
     });
     await admin.getByAltText('The logo').waitFor();
     await admin.getByLabel('Colour', { exact: true }).fill('#b3261e');
-    await admin.getByLabel('Theme').selectOption('dark');
+    await admin.getByRole('radio', { name: 'Dark' }).check();
     await admin.getByLabel('Link back').fill('https://shop.example.com/account');
     await assertAccessible(admin, 'settings of the portal');
     await admin.getByRole('button', { name: 'Save' }).click();
@@ -104,3 +104,33 @@ test(
     await assertAccessible(page, 'closed portal with a theme');
   },
 );
+
+test('a superuser makes a portal link, and closes the portal that it has opened', { skip }, async (t) => {
+  const stage = await startDeliveryStage(t, { modes: [{ kind: 'ok' }], schedule: [] });
+  await stage.pb.send(`/api/webhooks/endpoints/${stage.endpoint.id}`, {
+    method: 'PATCH',
+    body: { description: 'Harbour Bakery' },
+  });
+  const admin = await stage.openSignedIn('settings/portals', { refusals: [400] });
+  await admin.getByRole('button', { name: 'Create link' }).click();
+  await admin.getByRole('alert').first().waitFor();
+  await admin.getByRole('checkbox', { name: 'Harbour Bakery' }).check();
+  await admin.getByLabel('May change them and send again').uncheck();
+  await assertAccessible(admin, 'a new portal link');
+  await admin.getByRole('button', { name: 'Create link' }).click();
+  await admin.getByText('Copy it now').waitFor();
+  const url = await admin.locator('.settings-group pre').innerText();
+  await admin.getByText('Reads only').waitFor();
+  await admin.getByText('Not opened').waitFor();
+  const portal = await stage.open({ refusals: [401] });
+  await portal.goto(url);
+  await portal.getByText('Harbour Bakery').waitFor();
+  await admin.reload();
+  await admin.getByText('Open until').waitFor();
+  assert.ok(!(await admin.content()).includes(new URL(url).hash.slice(1)), 'the link is shown once');
+  await assertAccessible(admin, 'open portals');
+  await admin.getByRole('button', { name: 'Close' }).click();
+  await admin.getByText('None. Links that expired').waitFor();
+  await portal.reload();
+  await portal.getByRole('heading', { name: 'The portal is closed' }).waitFor();
+});

@@ -174,7 +174,7 @@ test('a secret is rotated with an overlap, shown once, and signs from then on', 
   const stage = await startDeliveryStage(t, { modes: [ok], schedule: [] });
   const page = await stage.openSignedIn(`webhooks/${stage.endpoint.id}?tab=settings`);
   await page.getByRole('button', { name: 'Rotate …' }).click();
-  await dialog(page).getByLabel('Both sign for').selectOption('1 hour');
+  await dialog(page).getByRole('radio', { name: '1 hour' }).check();
   await dialog(page).getByRole('button', { name: 'Rotate', exact: true }).click();
   await page.locator('.secret code').waitFor();
   const secret = await secretOf(page);
@@ -346,7 +346,7 @@ test('a backfill counts the records first, and shows when they are sent', { skip
   const page = await stage.openSignedIn(`webhooks/${stage.endpoint.id}`);
   await page.getByRole('button', { name: 'Backfill …' }).click();
   const drawer = page.getByRole('complementary', { name: 'Backfill' });
-  await drawer.getByLabel('Collection').selectOption('orders');
+  await drawer.getByRole('radio', { name: 'orders' }).check();
   await drawer.getByLabel('Filter').fill("state = 'open'");
   await drawer.getByRole('button', { name: 'Count' }).click();
   await drawer.getByText('2 deliveries to 1 endpoint').waitFor();

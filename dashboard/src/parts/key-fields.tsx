@@ -1,80 +1,71 @@
-import { keyScopes, type KeyScope } from '../api/keys.ts';
+import { keyScopes } from '../api/keys.ts';
+import type { Schemas } from '../api/schema.ts';
 import { Code } from './code.tsx';
-import { errorAttributes, LabelledField } from './labelled-field.tsx';
+import type { Choice, Part, Values } from './form/field.ts';
+import type { Form } from './form/use-form.ts';
 import { Notice } from './notice.tsx';
 
-interface NameFieldProps {
-  readonly name: string;
-  readonly error: string | undefined;
-  readonly onChange: (name: string) => void;
+interface KeyBindings {
+  /** The collections and the endpoints that a key can be bound to. */
+  readonly collections?: readonly Choice[];
+  readonly endpoints?: readonly Choice[];
 }
 
-/** Which program an API key is for. */
-export function NameField({ name, error, onChange }: NameFieldProps) {
-  return (
-    <LabelledField id="key-name" label="Name" error={error} help="Which program it is for.">
-      <input
-        id="key-name"
-        className="input"
-        value={name}
-        autoFocus
-        autoComplete="off"
-        onChange={(event) => onChange(event.target.value)}
-        {...errorAttributes('key-name', error)}
-      />
-    </LabelledField>
-  );
+/** The form of a new API key. */
+export function keyParts({ collections = [], endpoints = [] }: KeyBindings = {}): readonly Part[] {
+  return [
+    {
+      path: 'name',
+      kind: 'text',
+      id: 'key-name',
+      label: 'Name',
+      help: 'Which program it is for.',
+      hasFocus: true,
+    },
+    {
+      path: 'scopes',
+      kind: 'set',
+      id: 'key-scopes',
+      label: 'What it may do',
+      choices: keyScopes.map(({ scope, text }) => ({ value: scope, label: scope, help: text })),
+    },
+    {
+      path: 'collections',
+      kind: 'set',
+      label: 'Only of these collections',
+      choices: collections,
+      help: 'None: the records of all.',
+      when: (form) => collections.length > 0 && isOnlyOf(form, 'records:'),
+    },
+    {
+      path: 'endpoints',
+      kind: 'set',
+      label: 'Only for these endpoints',
+      choices: endpoints,
+      help: 'None: all of them. With some, whoever has the key sees and looks after these alone: a portal for a customer.',
+      when: (form) => endpoints.length > 0 && isOnlyOf(form, 'webhooks:'),
+    },
+    { path: 'expires', kind: 'date', id: 'key-expires', label: 'Expires', help: 'Empty: never.' },
+  ];
 }
 
-interface ExpiryFieldProps {
-  readonly expires: string;
-  readonly error: string | undefined;
-  readonly onChange: (expires: string) => void;
+/** What a new key begins with. */
+export const blankKey = { name: '', scopes: [], collections: [], endpoints: [], expires: '' } as const;
+
+/** Only a key of records can be bound to collections, and only one of webhooks to endpoints. */
+function isOnlyOf(form: Form, prefix: string): boolean {
+  const scopes: unknown = form.value('scopes');
+  return Array.isArray(scopes) && scopes.length > 0 && scopes.every((one) => String(one).startsWith(prefix));
 }
 
-export function ExpiryField({ expires, error, onChange }: ExpiryFieldProps) {
-  return (
-    <LabelledField id="key-expires" label="Expires" error={error} help="Empty: never.">
-      <input
-        id="key-expires"
-        className="input settings-picker"
-        type="datetime-local"
-        value={expires}
-        onChange={(event) => onChange(event.target.value)}
-        {...errorAttributes('key-expires', error)}
-      />
-    </LabelledField>
-  );
-}
-
-interface ScopeBoxesProps {
-  readonly scopes: readonly KeyScope[];
-  readonly error: string | undefined;
-  readonly onChange: (scopes: readonly KeyScope[]) => void;
-}
-
-export function ScopeBoxes({ scopes, error, onChange }: ScopeBoxesProps) {
-  return (
-    <LabelledField id="key-scopes" label="What it may do" isGroup error={error}>
-      <div className="settings-boxes">
-        {keyScopes.map(({ scope, text }) => (
-          <label key={scope} className="settings-box" aria-label={`${scope}: ${text}`}>
-            <input
-              type="checkbox"
-              checked={scopes.includes(scope)}
-              onChange={(event) =>
-                onChange(event.target.checked ? [...scopes, scope] : scopes.filter((one) => one !== scope))
-              }
-            />
-            <span>
-              <span className="mono">{scope}</span>
-              <span className="soft">{text}</span>
-            </span>
-          </label>
-        ))}
-      </div>
-    </LabelledField>
-  );
+/** Returns the key as the API has it: one that is bound to nothing reaches everything. */
+export function toKey(values: Values): Schemas['ApiKeyCreate'] {
+  const bound = Object.entries(values).map(([name, value]) => {
+    const isBinding = name === 'collections' || name === 'endpoints';
+    return [name, isBinding && Array.isArray(value) && value.length === 0 ? null : value] as const;
+  });
+  // The fields of the form above are the members of a key.
+  return Object.fromEntries(bound) as unknown as Schemas['ApiKeyCreate'];
 }
 
 /** A key at the only moment at which it shows. */

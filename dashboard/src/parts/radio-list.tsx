@@ -57,7 +57,7 @@ export function Segments<Value extends string | number>({ choices, value, onChan
 }
 
 /** Choices under their name, outside of a form. */
-export function RadioList<Value extends string>({
+export function RadioList<Value extends string | number>({
   label,
   ...props
 }: RadiosProps<Value> & { readonly label: string }) {

@@ -1,4 +1,4 @@
-import type { Field, ListField, NumberField } from './field.ts';
+import type { Field, ListField, NumberField, TextField } from './field.ts';
 import { formatBytes, formatDuration, parseBytes, parseDelays, parseDuration } from './duration.ts';
 
 export type Parsed = { readonly value: unknown } | { readonly problem: string };
@@ -13,10 +13,7 @@ export interface Codec {
 export function codecOf(field: Field): Codec | undefined {
   switch (field.kind) {
     case 'text':
-      return {
-        format: textOf,
-        parse: (text) => ({ value: (field.rows ?? 1) > 1 ? text : text.trim() }),
-      };
+      return { format: textOf, parse: (text) => ({ value: textValue(field, text) }) };
     case 'color':
       return { format: textOf, parse: (text) => ({ value: text.trim() }) };
     case 'secret':
@@ -46,6 +43,11 @@ export function codecOf(field: Field): Codec | undefined {
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '';
+}
+
+function textValue({ rows = 1, isNullable }: TextField, text: string): string | null {
+  const value = rows > 1 ? text : text.trim();
+  return value === '' && isNullable === true ? null : value;
 }
 
 function numberCodec({ kind, unit, isNullable }: NumberField): Codec {

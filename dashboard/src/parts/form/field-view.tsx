@@ -1,9 +1,8 @@
 import type { ReactNode } from 'react';
-import { Combobox } from '../combobox.tsx';
 import { errorAttributes, LabelledField } from '../labelled-field.tsx';
-import { Radios, Segments } from '../radio-list.tsx';
 import { once } from './codec.ts';
-import type { ChoiceField, ControlProps, Field, OptionalField } from './field.ts';
+import type { ControlProps, Field, OptionalField } from './field.ts';
+import { Chooser, isFew } from './picker.tsx';
 import { SetControl } from './set-control.tsx';
 import { ColorControl, SecretControl, TextControl } from './text-control.tsx';
 import type { Form } from './use-form.ts';
@@ -55,18 +54,15 @@ function isMarked(form: Form, { path }: Field): boolean {
   return !form.isNew && form.changed.some((one) => one.path === path);
 }
 
-/** Up to so many choices stand side by side. */
-const radiosMax = 4;
-
 function isGroup(field: Field): boolean {
-  return field.kind === 'set' || (field.kind === 'choice' && field.choices.length <= radiosMax);
+  return field.kind === 'set' || (field.kind === 'choice' && isFew(field.choices));
 }
 
 function Control({ field, ...props }: ControlProps & { readonly field: Field }): ReactNode {
   const text = typeof props.input === 'string' ? props.input : '';
   switch (field.kind) {
     case 'choice':
-      return <ChoiceControl {...props} field={field} />;
+      return <Chooser {...props} label={field.label} choices={field.choices} value={props.input} />;
     case 'set':
       return <SetControl {...props} field={field} />;
     case 'secret':
@@ -81,29 +77,6 @@ function Control({ field, ...props }: ControlProps & { readonly field: Field }):
     default:
       return <TextControl {...props} text={text} field={field} />;
   }
-}
-
-function ChoiceControl({
-  id,
-  field,
-  input,
-  error,
-  onChange,
-}: ControlProps & { readonly field: ChoiceField }) {
-  const { label, choices } = field;
-  if (choices.length > radiosMax)
-    return (
-      <Combobox
-        id={id}
-        label={label}
-        value={typeof input === 'number' ? String(input) : typeof input === 'string' ? input : ''}
-        choices={choices.map((choice) => ({ value: String(choice.value), label: choice.label }))}
-        onChange={(next) => onChange(choices.find(({ value }) => String(value) === next)?.value ?? next)}
-        {...errorAttributes(id, error)}
-      />
-    );
-  const List = choices.some(({ help }) => help !== undefined) ? Radios : Segments;
-  return <List choices={choices} value={input} onChange={onChange} />;
 }
 
 interface AsideProps extends ControlProps {

@@ -34,6 +34,8 @@ export type TextField = CommonField & {
   readonly kind: 'text';
   readonly type?: 'email' | 'url';
   readonly isMono?: boolean;
+  /** An empty text means null. */
+  readonly isNullable?: boolean;
   /** Of a text of several lines. */
   readonly rows?: number;
   readonly lengthMax?: number;

@@ -3,7 +3,6 @@ import {
   Fragment,
   useEffect,
   useEffectEvent,
-  useId,
   useState,
   type FormEvent,
   type KeyboardEvent,
@@ -16,6 +15,7 @@ import { FailureNotice } from '../notice.tsx';
 import { plural } from '../time.tsx';
 import { type Field, fieldsOf, type Part } from './field.ts';
 import { FieldView } from './field-view.tsx';
+import { Group } from './group.tsx';
 import type { Form } from './use-form.ts';
 
 interface FormViewProps {
@@ -135,10 +135,11 @@ function useFocusOfError(form: Form): void {
 interface PartViewsProps {
   readonly form: Form;
   readonly parts: readonly Part[];
-  readonly extras: Extras;
+  readonly extras?: Extras | undefined;
 }
 
-function PartViews({ form, parts, extras }: PartViewsProps) {
+/** Fields as their description has them. */
+export function PartViews({ form, parts, extras = {} }: PartViewsProps) {
   return parts.map((part) => {
     switch (part.kind) {
       case 'group':
@@ -197,25 +198,5 @@ function Fold({ form, part, extras }: FoldProps) {
         <PartViews form={form} parts={part.parts} extras={extras} />
       </div>
     </details>
-  );
-}
-
-interface GroupProps {
-  readonly title: string;
-  readonly lead?: ReactNode;
-  readonly children: ReactNode;
-}
-
-/** What belongs together, under a name. */
-function Group({ title, lead, children }: GroupProps) {
-  const id = useId();
-  return (
-    <section className="settings-group" aria-labelledby={id}>
-      <div>
-        <h2 id={id}>{title}</h2>
-        {lead !== undefined && <p className="soft">{lead}</p>}
-      </div>
-      {children}
-    </section>
   );
 }

@@ -23,6 +23,7 @@ export interface FormSource {
   readonly prefix?: string;
   /** Whether all members are saved, as of something new; otherwise only those that were changed, so that what others change stays theirs. */
   readonly isNew?: boolean;
+  /** Resolves to `stays` where what was typed is used again, as that of a test. */
   readonly save: (body: Values) => Promise<unknown>;
 }
 
@@ -35,6 +36,8 @@ export interface Form {
   readonly changed: readonly Field[];
   /** What is wrong, by the path of the field beside which it stands. */
   readonly errors: ReadonlyMap<string, string>;
+  /** The same as the service or the codec says it, by the paths that these name. */
+  readonly messages: ReadonlyMap<string, string>;
   /** Why saving has failed, where that is about no field that is shown. */
   readonly failure: unknown;
   /** The paths of the fields whose errors keep it from being saved, or did. */
@@ -73,6 +76,7 @@ export function useForm(source: FormSource): Form {
     isNew,
     changed: fields.filter(isFirst).filter((field) => isChanged(draft, field)),
     errors: noErrors,
+    messages: noErrors,
     refused: new Set(),
     idOf: ({ id, path }) => prefix + (id ?? path.replaceAll('.', '-')),
     input: (field) => inputOf(draft, field),
@@ -98,7 +102,7 @@ export function useForm(source: FormSource): Form {
     submit: () => {
       if (saving.isBusy || (!isNew && form.changed.length === 0)) return;
       run(typed.size > 0, async () => {
-        await save(body);
+        if ((await save(body)) === 'stays') return;
         setInputs(new Map());
         // Nobody is there any more to forget it where the form is gone by now.
         keepInputs(name, '', new Map());
@@ -170,14 +174,23 @@ export function withErrors(form: Form, messages: ReadonlyMap<string, string>): F
     const places = shown.filter((field) => isWithin(path, field.path));
     const place = places.toSorted((one, other) => other.path.length - one.path.length)[0];
     if (place === undefined) others.push(`${path}: ${message}`);
-    else if (!errors.has(place.path)) errors.set(place.path, messageFor(form, place, { path, message }));
+    else if (!form.messages.has(path)) {
+      const before = errors.get(place.path);
+      const words = messageFor(form, place, { path, message });
+      errors.set(place.path, before === undefined ? words : `${before} ${words}`);
+    }
   }
   const isPlaced = form.failure instanceof Failure && form.failure.fields.size > 0 && others.length === 0;
   const rest = others.length === 0 ? form.failure : new Error(others.join('\n'));
-  return { ...form, errors, failure: isPlaced ? undefined : rest };
+  return {
+    ...form,
+    errors,
+    messages: new Map([...messages, ...form.messages]),
+    failure: isPlaced ? undefined : rest,
+  };
 }
 
-/** `192.0.2.0/33: Must be a range.` for the third line of a list. */
+/** `192.0.2.0/33: Must be a range.` for a line of a list, `3, label: Cannot be blank.` for a member of the third of several objects. */
 function messageFor(
   form: Form,
   field: Field,
@@ -186,8 +199,11 @@ function messageFor(
   if (path === field.path) return message;
   const name = path.slice(field.path.length + 1);
   const value = form.value(field.path);
-  const item: unknown = Array.isArray(value) ? value[Number.parseInt(name, 10)] : undefined;
-  return `${typeof item === 'string' ? item : name}: ${message}`;
+  const [index = '', ...rest] = name.split('.');
+  if (!Array.isArray(value)) return `${name}: ${message}`;
+  const item: unknown = value[Number(index)];
+  const subject = typeof item === 'string' ? item : [Number(index) + 1, ...rest].join(', ');
+  return `${subject}: ${message}`;
 }
 
 function isWithin(path: string, parent: string): boolean {

@@ -2,121 +2,54 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { createInstance, type CreatedInstance, operatorKeys } from '../../api/operator.ts';
-import { useAttempt } from '../../parts/attempt-form.tsx';
+import type { Schemas } from '../../api/schema.ts';
 import { Button } from '../../parts/button.tsx';
 import { Code } from '../../parts/code.tsx';
 import { Drawer } from '../../parts/drawer.tsx';
-import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
-import { PasswordInput } from '../../parts/password-input.tsx';
+import type { Values } from '../../parts/form/field.ts';
+import { FormView } from '../../parts/form/form-view.tsx';
+import { useForm } from '../../parts/form/use-form.ts';
 import { SecretOnce } from '../../parts/secret-once.tsx';
-import { DrawerForm, fieldsOf } from './drawer-form.tsx';
-import { LabelField, PlaceFields, QuotaFields } from './instance-fields.tsx';
-import { blankValues, encodeInstance } from './instance-values.ts';
-import { TextField } from './text-field.tsx';
+import { newInstanceParts, withQuotas } from './instance-fields.ts';
+import { newInstanceValues } from './instance-values.ts';
 
 /** Makes an instance, and then shows its URL and the secrets of its endpoints. */
 export function CreateDrawer({ onClose }: { readonly onClose: () => void }) {
+  const queries = useQueryClient();
   const [made, setMade] = useState<CreatedInstance>();
+  const form = useForm({
+    name: 'instance:new',
+    parts: newInstanceParts,
+    values: newInstanceValues,
+    isNew: true,
+    save: async (body) => {
+      setMade(await createInstance(toBody(body)));
+      await queries.invalidateQueries({ queryKey: operatorKeys.all });
+    },
+  });
   return (
     <Drawer title={made === undefined ? 'New instance' : 'Instance created'} onClose={onClose}>
-      {made === undefined ? <CreateForm onMade={setMade} /> : <Created instance={made} onClose={onClose} />}
+      {made === undefined ? (
+        <FormView form={form} layout="drawer" action="Create instance" />
+      ) : (
+        <Created instance={made} onClose={onClose} />
+      )}
     </Drawer>
   );
 }
 
-const blank = { ...blankValues, template: '', email: '', password: '', webhook: '' };
-
-function toBody(values: typeof blank) {
-  const { template, email, password, webhook } = values;
-  const { host, ...rest } = encodeInstance(values);
+/** Returns what was typed without what was left empty. */
+function toBody(values: Values): Schemas['ManagedInstanceCreate'] {
+  // The fields of the form are the members of a new instance; of its endpoints it has the first.
+  const body = withQuotas(values, {}) as unknown as Required<Schemas['ManagedInstanceCreate']>;
+  const { template, superuser, endpoints, ...rest } = body;
+  const hooks = Object.values(endpoints).filter(({ url }) => url !== '');
   return {
     ...rest,
-    ...(host !== null && { host }),
-    ...(template.trim() !== '' && { template: template.trim() }),
-    ...((email !== '' || password !== '') && { superuser: { email: email.trim(), password } }),
-    ...(webhook.trim() !== '' && { endpoints: [{ url: webhook.trim() }] }),
+    ...(template !== '' && { template }),
+    ...((superuser.email !== '' || superuser.password !== '') && { superuser }),
+    ...(hooks.length > 0 && { endpoints: hooks }),
   };
-}
-
-function CreateForm({ onMade }: { readonly onMade: (instance: CreatedInstance) => void }) {
-  const queries = useQueryClient();
-  const [values, setValues] = useState(blank);
-  const { error, isBusy, attempt } = useAttempt();
-  const errors = fieldsOf(error);
-  const change = (part: Partial<typeof blank>): void => setValues((before) => ({ ...before, ...part }));
-  const fields = { values, errors, onChange: change };
-  return (
-    <DrawerForm
-      error={error}
-      isBusy={isBusy}
-      action="Create instance"
-      onSubmit={() =>
-        attempt(async () => {
-          onMade(await createInstance(toBody(values)));
-          await queries.invalidateQueries({ queryKey: operatorKeys.all });
-        })
-      }
-    >
-      <PlaceFields {...fields} />
-      <TextField
-        id="instance-template"
-        label="Template"
-        aside="optional"
-        help="Slug of an instance whose collections and rules are copied."
-        value={values.template}
-        error={errors.get('template')}
-        onChange={(template) => change({ template })}
-      />
-      <SuperuserFields values={values} errors={errors} onChange={change} />
-      <TextField
-        id="instance-webhook"
-        label="Webhook URL"
-        aside="optional"
-        value={values.webhook}
-        error={errors.get('endpoints.0.url') ?? errors.get('endpoints')}
-        placeholder="https://app.example.com/hooks"
-        onChange={(webhook) => change({ webhook })}
-      />
-      <LabelField {...fields} />
-      <QuotaFields {...fields} />
-    </DrawerForm>
-  );
-}
-
-interface SuperuserFieldsProps {
-  readonly values: typeof blank;
-  readonly errors: ReadonlyMap<string, string>;
-  readonly onChange: (change: Partial<typeof blank>) => void;
-}
-
-function SuperuserFields({ values, errors, onChange }: SuperuserFieldsProps) {
-  return (
-    <>
-      <TextField
-        id="superuser-email"
-        label="Superuser email"
-        aside="optional"
-        type="email"
-        value={values.email}
-        error={errors.get('superuser.email') ?? errors.get('superuser')}
-        onChange={(email) => onChange({ email })}
-      />
-      <LabelledField
-        id="superuser-password"
-        label="Superuser password"
-        aside="optional"
-        error={errors.get('superuser.password')}
-      >
-        <PasswordInput
-          id="superuser-password"
-          value={values.password}
-          {...errorAttributes('superuser-password', errors.get('superuser.password'))}
-          autoComplete="new-password"
-          onChange={(event) => onChange({ password: event.target.value })}
-        />
-      </LabelledField>
-    </>
-  );
 }
 
 interface CreatedProps {

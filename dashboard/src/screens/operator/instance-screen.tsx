@@ -3,22 +3,21 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import SearchX from 'lucide-react/icons/search-x';
 import { lazy, Suspense } from 'react';
 import { Failure } from '../../api/client.ts';
-import { instanceQuery, type ManagedInstance } from '../../api/operator.ts';
+import { membersOf } from '../../api/members-of.ts';
+import { instanceQuery } from '../../api/operator.ts';
 import { mayOperate } from '../../api/operator-session.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { PlaceholderLines } from '../../parts/placeholder-lines.tsx';
-import { CloneDrawer } from './clone-drawer.tsx';
-import { EditDrawer } from './edit-drawer.tsx';
 import { InstanceActions } from './instance-actions.tsx';
 import { InstanceDetail } from './instance-detail.tsx';
+import type { InstanceForm } from './instance-drawer.tsx';
 import { OperatorPage } from './operator-page.tsx';
-import { SignInDrawer } from './sign-in-drawer.tsx';
 import { StateBadge } from './state-badge.tsx';
 
-// Few need it, and seldom.
-const KeyDrawer = lazy(async () => {
-  const { KeyDrawer: Drawer } = await import('./key-drawer.tsx');
+// What forms are made of, which most looks do not need.
+const InstanceDrawer = lazy(async () => {
+  const { InstanceDrawer: Drawer } = await import('./instance-drawer.tsx');
   return { default: Drawer };
 });
 
@@ -36,7 +35,7 @@ export function InstanceScreen() {
   } = useQuery({ ...instanceQuery(id), enabled: mayOperate('instances:read') });
   const isAbsent = error instanceof Failure && error.status === 404;
   const close = (): void => void navigate({ search: ({ open: _open, ...rest }) => rest, replace: true });
-  const drawer = instance && drawerOf(open, { instance, onClose: close });
+  const form = formOf(open);
   return (
     <OperatorPage
       title={<span className="cut">{instance?.slug ?? 'Instance'}</span>}
@@ -44,7 +43,7 @@ export function InstanceScreen() {
       scope="instances:read"
       actions={instance !== undefined && <InstanceActions instance={instance} />}
     >
-      <div className="records" data-drawer={drawer === undefined ? undefined : ''}>
+      <div className="records" data-drawer={instance === undefined || form === undefined ? undefined : ''}>
         <div className="detail" tabIndex={-1}>
           {isAbsent && <NoInstance />}
           {error !== null && !isAbsent && (
@@ -55,30 +54,26 @@ export function InstanceScreen() {
           {instance === undefined && error === null && <PlaceholderLines count={5} />}
           {instance !== undefined && !isAbsent && <InstanceDetail instance={instance} />}
         </div>
-        {drawer}
+        {instance !== undefined && form !== undefined && (
+          <Suspense fallback={<aside className="drawer" aria-busy />}>
+            <InstanceDrawer key={form + id} open={form} instance={instance} onClose={close} />
+          </Suspense>
+        )}
       </div>
     </OperatorPage>
   );
 }
 
-interface OnInstance {
-  readonly instance: ManagedInstance;
-  readonly onClose: () => void;
-}
+const scopes = {
+  edit: 'instances:write',
+  clone: 'instances:write',
+  key: 'keys:write',
+  'sign-in': 'keys:write',
+} as const satisfies Readonly<Record<InstanceForm, string>>;
 
-/** The drawer that the address names, if the key may do what is done there. */
-function drawerOf(open: string | undefined, props: OnInstance) {
-  const { id } = props.instance;
-  if (open === 'edit' && mayOperate('instances:write')) return <EditDrawer key={id} {...props} />;
-  if (open === 'clone' && mayOperate('instances:write')) return <CloneDrawer key={id} {...props} />;
-  if (open === 'key' && mayOperate('keys:write'))
-    return (
-      <Suspense fallback={<aside className="drawer" aria-busy />}>
-        <KeyDrawer key={id} {...props} />
-      </Suspense>
-    );
-  if (open === 'sign-in' && mayOperate('keys:write')) return <SignInDrawer key={id} {...props} />;
-  return undefined;
+/** Returns the form that the address names, if the key may do what is done there. */
+function formOf(open: string | undefined): InstanceForm | undefined {
+  return membersOf(scopes).find((name) => name === open && mayOperate(scopes[name]));
 }
 
 function NoInstance() {

@@ -1,11 +1,17 @@
 import { getRouteApi } from '@tanstack/react-router';
 import Plus from 'lucide-react/icons/plus';
+import { lazy, Suspense } from 'react';
 import { mayOperate } from '../../api/operator-session.ts';
 import { useKeys } from '../../browser/keys.ts';
 import { Button } from '../../parts/button.tsx';
-import { CreateDrawer } from './create-drawer.tsx';
 import { InstanceList } from './instance-list.tsx';
 import { OperatorPage } from './operator-page.tsx';
+
+// What forms are made of, which most looks do not need.
+const CreateDrawer = lazy(async () => {
+  const { CreateDrawer: Drawer } = await import('./create-drawer.tsx');
+  return { default: Drawer };
+});
 
 const route = getRouteApi('/operator/$section');
 
@@ -42,7 +48,11 @@ export function InstancesScreen() {
     >
       <div className="records" data-drawer={isCreating ? '' : undefined}>
         <InstanceList />
-        {isCreating && <CreateDrawer onClose={() => setOpen(false)} />}
+        {isCreating && (
+          <Suspense fallback={<aside className="drawer" aria-busy />}>
+            <CreateDrawer onClose={() => setOpen(false)} />
+          </Suspense>
+        )}
       </div>
     </OperatorPage>
   );

@@ -2,19 +2,13 @@ import { useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { call, type Collection } from '../../api/client.ts';
 import { collectionsQuery, useLoadedCollections } from '../../api/collections.ts';
-import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
+import type { Part } from '../../parts/form/field.ts';
+import { FormView } from '../../parts/form/form-view.tsx';
+import { Picker } from '../../parts/form/picker.tsx';
+import { type Form, useForm } from '../../parts/form/use-form.ts';
 import { Notice } from '../../parts/notice.tsx';
-import { duration } from '../../parts/time.tsx';
-import {
-  DraftForm,
-  Group,
-  LinesSetting,
-  NumberSetting,
-  SwitchSetting,
-  TextSetting,
-} from './draft-fields.tsx';
+import { showToast } from '../../parts/toast.tsx';
 import { commonPlaceholders, mailTemplates } from './mail-templates.ts';
-import { type Draft, useDraft } from './use-draft.ts';
 
 const route = getRouteApi('/shell/settings/$section');
 
@@ -37,63 +31,77 @@ const tokens = [
   { path: 'fileToken', label: 'A link to a protected file' },
 ] as const;
 
-function AccountForm({ collection }: { readonly collection: Collection }) {
-  const draft = useCollectionDraft('accounts', collection);
-  return (
-    <DraftForm draft={draft}>
-      <Group title="Password">
-        <SwitchSetting draft={draft} path="passwordAuth.enabled" label="Sign in with a password" />
-        <LinesSetting
-          draft={draft}
-          path="passwordAuth.identityFields"
-          label="Fields that name the account"
-          help="Each needs a unique index."
-        />
-      </Group>
-      <Group title="One-time codes by mail">
-        <SwitchSetting draft={draft} path="otp.enabled" label="Sign in with a code" />
-        <div className="settings-pair">
-          <NumberSetting draft={draft} path="otp.length" label="Digits" />
-          <NumberSetting draft={draft} path="otp.duration" label="Good for" unit="seconds" />
-        </div>
-      </Group>
-      <Group title="Two factors" lead="Both ways to sign in, in any order. Two ways have to be on.">
-        <SwitchSetting draft={draft} path="mfa.enabled" label="Require two factors" />
-        <div className="settings-pair">
-          <NumberSetting draft={draft} path="mfa.duration" label="Time for the second one" unit="seconds" />
-          <TextSetting
-            draft={draft}
-            path="mfa.rule"
-            label="Only for accounts that match"
-            help="A rule. Empty: for all."
-          />
-        </div>
-      </Group>
-      <Group title="Alerts">
-        <SwitchSetting
-          draft={draft}
-          path="authAlert.enabled"
-          label="Mail accounts about a sign-in from a new place"
-        />
-      </Group>
-      <Group title="How long tokens are good for">
-        {tokens.map(({ path, label }) => (
-          <NumberSetting
-            key={path}
-            draft={draft}
-            path={`${path}.duration`}
-            label={label}
-            unit="seconds"
-            help={durationHelp(draft.number(`${path}.duration`))}
-          />
-        ))}
-      </Group>
-    </DraftForm>
-  );
-}
+const accounts: readonly Part[] = [
+  {
+    kind: 'group',
+    title: 'Password',
+    parts: [
+      { path: 'passwordAuth.enabled', kind: 'switch', label: 'Sign in with a password' },
+      {
+        path: 'passwordAuth.identityFields',
+        kind: 'list',
+        label: 'Fields that name the account',
+        aside: 'one a line',
+        help: 'Each needs a unique index.',
+      },
+    ],
+  },
+  {
+    kind: 'group',
+    title: 'One-time codes by mail',
+    parts: [
+      { path: 'otp.enabled', kind: 'switch', label: 'Sign in with a code' },
+      {
+        kind: 'row',
+        parts: [
+          { path: 'otp.length', kind: 'number', label: 'Digits' },
+          { path: 'otp.duration', kind: 'duration', label: 'Good for' },
+        ],
+      },
+    ],
+  },
+  {
+    kind: 'group',
+    title: 'Two factors',
+    lead: 'Both ways to sign in, in any order. Two ways have to be on.',
+    parts: [
+      { path: 'mfa.enabled', kind: 'switch', label: 'Require two factors' },
+      {
+        kind: 'row',
+        parts: [
+          { path: 'mfa.duration', kind: 'duration', label: 'Time for the second one' },
+          {
+            path: 'mfa.rule',
+            kind: 'text',
+            isMono: true,
+            label: 'Only for accounts that match',
+            help: 'A rule. Empty: for all.',
+          },
+        ],
+      },
+    ],
+  },
+  {
+    kind: 'group',
+    title: 'Alerts',
+    parts: [
+      {
+        path: 'authAlert.enabled',
+        kind: 'switch',
+        label: 'Mail accounts about a sign-in from a new place',
+      },
+    ],
+  },
+  {
+    kind: 'group',
+    title: 'How long tokens are good for',
+    parts: tokens.map(({ path, label }) => ({ path: `${path}.duration`, kind: 'duration', label })),
+  },
+];
 
-function durationHelp(seconds: number): string {
-  return Number.isNaN(seconds) || seconds < 60 ? '' : `About ${duration(seconds)}.`;
+function AccountForm({ collection }: { readonly collection: Collection }) {
+  const form = useCollectionForm('accounts', collection, accounts);
+  return <FormView form={form} action="Save" />;
 }
 
 /** What mails to accounts say. */
@@ -140,69 +148,63 @@ interface TemplateFormProps {
 }
 
 function TemplateForm({ collection, path, placeholders }: TemplateFormProps) {
-  const draft = useCollectionDraft(path, collection);
-  const isOff = path.includes('.') && !draft.flag(path.replace(/\..*/, '.enabled'));
+  const form = useCollectionForm(path, collection, [
+    {
+      kind: 'group',
+      title: 'Template',
+      parts: [
+        { path: `${path}.subject`, kind: 'text', label: 'Subject' },
+        {
+          path: `${path}.body`,
+          kind: 'text',
+          isMono: true,
+          rows: 10,
+          label: 'Body',
+          aside: 'HTML',
+          help: 'A plain text is made of it for readers without HTML.',
+        },
+      ],
+    },
+  ]);
+  // The switch of a mail is beside its template.
+  const { otp, authAlert } = collection;
+  const isOff =
+    (path.startsWith('otp.') && otp?.enabled !== true) ||
+    (path.startsWith('authAlert.') && authAlert?.enabled !== true);
   return (
-    <DraftForm draft={draft}>
-      {isOff && (
-        <Notice>
-          This mail is not sent, as it is switched off under{' '}
-          <Link
-            to="/settings/$section"
-            params={{ section: 'accounts' }}
-            search={{ collection: collection.name }}
-            className="link"
-          >
-            Accounts
-          </Link>
-          .
-        </Notice>
-      )}
-      <Group title="Template">
-        <TextSetting draft={draft} path={`${path}.subject`} label="Subject" />
-        <BodySetting draft={draft} path={`${path}.body`} />
-        <p className="field-help">
-          Filled in:{' '}
-          {[...placeholders, ...commonPlaceholders].map((name) => (
-            <code key={name} className="settings-code">{`{${name}}`}</code>
-          ))}
-        </p>
-      </Group>
-    </DraftForm>
+    <FormView form={form} action="Save" lead={isOff && <MailIsOff collection={collection.name} />}>
+      <p className="field-help">
+        Filled in:{' '}
+        {[...placeholders, ...commonPlaceholders].map((name) => (
+          <code key={name} className="settings-code">{`{${name}}`}</code>
+        ))}
+      </p>
+    </FormView>
   );
 }
 
-function BodySetting({ draft, path }: { readonly draft: Draft; readonly path: string }) {
-  const error = draft.error(path);
+function MailIsOff({ collection }: { readonly collection: string }) {
   return (
-    <LabelledField
-      id="template-body"
-      label="Body"
-      aside="HTML"
-      error={error}
-      help="A plain text is made of it for readers without HTML."
-    >
-      <textarea
-        id="template-body"
-        className="input mono"
-        rows={10}
-        value={draft.text(path)}
-        spellCheck={false}
-        onChange={(event) => draft.set(path, event.target.value)}
-        {...errorAttributes('template-body', error)}
-      />
-    </LabelledField>
+    <Notice>
+      This mail is not sent, as it is switched off under{' '}
+      <Link to="/settings/$section" params={{ section: 'accounts' }} search={{ collection }} className="link">
+        Accounts
+      </Link>
+      .
+    </Notice>
   );
 }
 
-/** A draft of the options of a collection of accounts. */
-function useCollectionDraft(section: string, collection: Collection): Draft {
+/** The options of a collection of accounts. */
+function useCollectionForm(section: string, collection: Collection, parts: readonly Part[]): Form {
   const queries = useQueryClient();
-  return useDraft({
+  return useForm({
     name: `${section}:${collection.id}`,
+    parts,
     values: { ...collection },
     save: async (body) => {
       await call('PATCH /api/collections/{collection}', { path: { collection: collection.id }, body });
+      showToast('Saved.');
       await queries.invalidateQueries({ queryKey: collectionsQuery.queryKey });
     },
   });
@@ -215,25 +217,15 @@ function useAccountCollection() {
   const all = useLoadedCollections()?.filter(({ type }) => type === 'auth') ?? [];
   const collection = all.find((one) => one.name === name) ?? all.find(({ system }) => !system) ?? all[0];
   const picker = (
-    <LabelledField id="account-collection" label="Accounts of">
-      <select
-        id="account-collection"
-        className="input settings-picker"
-        value={collection?.name ?? ''}
-        onChange={(event) =>
-          void navigate({
-            search: (before) => ({ ...before, collection: event.target.value }),
-            replace: true,
-          })
-        }
-      >
-        {all.map((one) => (
-          <option key={one.id} value={one.name}>
-            {one.name}
-          </option>
-        ))}
-      </select>
-    </LabelledField>
+    <Picker
+      id="account-collection"
+      label="Accounts of"
+      choices={all.map((one) => ({ value: one.name, label: one.name }))}
+      value={collection?.name}
+      onChange={(next) =>
+        void navigate({ search: (before) => ({ ...before, collection: String(next) }), replace: true })
+      }
+    />
   );
   return { collection, picker };
 }

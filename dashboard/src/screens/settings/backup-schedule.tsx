@@ -1,7 +1,6 @@
-import type { Settings } from '../../api/settings.ts';
-import { BucketSettings, BucketTest } from './bucket-settings.tsx';
-import { DraftForm, Group, NumberSetting, TextSetting } from './draft-fields.tsx';
-import { useSettingsDraft } from './use-settings-draft.ts';
+import type { Part } from '../../parts/form/field.ts';
+import { bucketFields, BucketTest } from './bucket-test.tsx';
+import { type SectionProps, SettingsForm } from './settings-form.tsx';
 
 const schedules = [
   { cron: '', label: 'Never' },
@@ -10,52 +9,66 @@ const schedules = [
   { cron: '0 3 * * 0', label: 'Every Sunday' },
 ] as const;
 
-/** When backups are made, how many are kept, and where. */
-export function BackupSchedule({ settings }: { readonly settings: Settings }) {
-  const draft = useSettingsDraft('backups', settings);
-  const cron = draft.text('backups.cron');
-  return (
-    <>
-      <DraftForm draft={draft}>
-        <Group title="Schedule">
+const parts: readonly Part[] = [
+  {
+    kind: 'group',
+    title: 'Schedule',
+    parts: [
+      {
+        kind: 'note',
+        id: 'schedules',
+        note: (form) => (
           <div className="choices" role="group" aria-label="Common schedules">
-            {schedules.map((one) => (
+            {schedules.map(({ cron, label }) => (
               <button
-                key={one.cron}
+                key={cron}
                 type="button"
                 className="choice"
-                aria-pressed={one.cron === cron}
-                onClick={() => draft.set('backups.cron', one.cron)}
+                aria-pressed={cron === form.value('backups.cron')}
+                onClick={() => form.set('backups.cron', cron)}
               >
-                {one.label}
+                {label}
               </button>
             ))}
           </div>
-          <div className="settings-pair">
-            <TextSetting
-              draft={draft}
-              path="backups.cron"
-              label="Cron, in UTC"
-              placeholder="0 3 * * *"
-              help="Minute, hour, day, month, weekday. Empty: no schedule."
-            />
-            <NumberSetting
-              draft={draft}
-              path="backups.cronMaxKeep"
-              label="Keep"
-              unit="backups"
-              help="The oldest scheduled backups beyond this are deleted."
-            />
-          </div>
-        </Group>
-        <Group
-          title="Where backups are kept"
-          lead="On the disk of the service, or in a bucket that speaks S3. Stored backups stay where they are when you change this."
-        >
-          <BucketSettings draft={draft} path="backups.s3" label="Keep backups in S3" />
-        </Group>
-      </DraftForm>
-      {settings.backups.s3.enabled && <BucketTest filesystem="backups" isChanged={draft.isChanged} />}
-    </>
+        ),
+      },
+      {
+        kind: 'row',
+        parts: [
+          {
+            path: 'backups.cron',
+            kind: 'text',
+            label: 'Cron, in UTC',
+            placeholder: '0 3 * * *',
+            help: 'Minute, hour, day, month, weekday. Empty: no schedule.',
+          },
+          {
+            path: 'backups.cronMaxKeep',
+            kind: 'number',
+            label: 'Keep',
+            aside: 'backups',
+            help: 'The oldest scheduled backups beyond this are deleted.',
+          },
+        ],
+      },
+    ],
+  },
+  {
+    kind: 'group',
+    title: 'Where backups are kept',
+    lead: 'On the disk of the service, or in a bucket that speaks S3. Stored backups stay where they are when you change this.',
+    parts: bucketFields('backups.s3', 'Keep backups in S3'),
+  },
+];
+
+/** When backups are made, how many are kept, and where. */
+export function BackupSchedule({ settings }: SectionProps) {
+  return (
+    <SettingsForm section="backups" settings={settings} parts={parts}>
+      {(form) =>
+        settings.backups.s3.enabled && <BucketTest filesystem="backups" isChanged={form.changed.length > 0} />
+      }
+    </SettingsForm>
   );
 }

@@ -7,7 +7,7 @@ import { BackupForm } from './backup-form.tsx';
 import { BackupList } from './backup-list.tsx';
 import { BackupSchedule } from './backup-schedule.tsx';
 import { BackupStatusView } from './backup-status-view.tsx';
-import { Group } from './draft-fields.tsx';
+import { Group } from '../../parts/form/group.tsx';
 import { useBackupJobs } from './use-backup-jobs.ts';
 
 const route = getRouteApi('/shell/settings/$section');

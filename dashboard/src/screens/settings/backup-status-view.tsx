@@ -5,7 +5,7 @@ import { byteSize } from '../../parts/byte-size.ts';
 import { FailureNotice, Notice } from '../../parts/notice.tsx';
 import { duration, parseTime, Time } from '../../parts/time.tsx';
 import { BackupFailure } from './backup-failure.tsx';
-import { Group } from './draft-fields.tsx';
+import { Group } from '../../parts/form/group.tsx';
 import type { BackupJobs, RunningJob } from './use-backup-jobs.ts';
 
 const secondMs = 1_000;

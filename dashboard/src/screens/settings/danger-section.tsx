@@ -5,7 +5,7 @@ import { useLoadedCollections } from '../../api/collections.ts';
 import { Button } from '../../parts/button.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { showToast } from '../../parts/toast.tsx';
-import { Group } from './draft-fields.tsx';
+import { Group } from '../../parts/form/group.tsx';
 
 type Danger = { readonly kind: 'logs' } | { readonly kind: 'sessions'; readonly collection: Collection };
 

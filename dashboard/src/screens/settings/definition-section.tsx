@@ -11,7 +11,7 @@ import { LabelledField } from '../../parts/labelled-field.tsx';
 import { FailureNotice, messageOf } from '../../parts/notice.tsx';
 import { plural } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toast.tsx';
-import { Group } from './draft-fields.tsx';
+import { Group } from '../../parts/form/group.tsx';
 import { ImportPlanView, lossOf } from './import-plan.tsx';
 
 type ImportBody = Schemas['CollectionImport'];

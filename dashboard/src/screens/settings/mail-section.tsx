@@ -7,17 +7,11 @@ import type { Settings } from '../../api/settings.ts';
 import { Button } from '../../parts/button.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { Time } from '../../parts/time.tsx';
-import {
-  ChoiceSetting,
-  DraftForm,
-  Group,
-  NumberSetting,
-  SecretSetting,
-  SwitchSetting,
-  TextSetting,
-} from './draft-fields.tsx';
+import type { Part } from '../../parts/form/field.ts';
+import { Group } from '../../parts/form/group.tsx';
+import type { Form } from '../../parts/form/use-form.ts';
 import { MailTest } from './mail-test.tsx';
-import { useSettingsDraft } from './use-settings-draft.ts';
+import { type SectionProps, SettingsForm } from './settings-form.tsx';
 
 const authMethods = choicesOf<Settings['smtp']['authMethod']>({
   '': 'What the server offers',
@@ -25,66 +19,92 @@ const authMethods = choicesOf<Settings['smtp']['authMethod']>({
   LOGIN: 'LOGIN',
 });
 
+const isOn = (form: Form): boolean => form.value('smtp.enabled') === true;
+
+const parts: readonly Part[] = [
+  {
+    kind: 'group',
+    title: 'Sender',
+    lead: (
+      <>
+        What mails say is in their{' '}
+        <Link to="/settings/$section" params={{ section: 'templates' }} className="link">
+          templates
+        </Link>
+        .
+      </>
+    ),
+    parts: [
+      {
+        kind: 'row',
+        parts: [
+          { path: 'meta.senderName', kind: 'text', label: "Sender's name" },
+          { path: 'meta.senderAddress', kind: 'text', type: 'email', label: "Sender's address" },
+        ],
+      },
+    ],
+  },
+  {
+    kind: 'group',
+    title: 'Mail server',
+    parts: [
+      {
+        path: 'smtp.enabled',
+        kind: 'switch',
+        label: 'Send mails by SMTP',
+        help: 'Without it mails are not sent. A development server keeps them for you to read.',
+      },
+      {
+        kind: 'row',
+        parts: [
+          { path: 'smtp.host', kind: 'text', label: 'Host', when: isOn },
+          { path: 'smtp.port', kind: 'number', label: 'Port', when: isOn },
+        ],
+      },
+      {
+        kind: 'row',
+        parts: [
+          { path: 'smtp.username', kind: 'text', label: 'User name', when: isOn },
+          {
+            path: 'smtp.password',
+            kind: 'secret',
+            isStored: true,
+            isRemovable: true,
+            label: 'Password',
+            when: isOn,
+          },
+        ],
+      },
+      { path: 'smtp.authMethod', kind: 'choice', label: 'Sign-in', choices: authMethods, when: isOn },
+      {
+        path: 'smtp.tls',
+        kind: 'switch',
+        label: 'TLS from the first byte',
+        help: 'Usual on port 465. Otherwise STARTTLS is used, as on port 587.',
+        when: isOn,
+      },
+      {
+        path: 'smtp.localName',
+        kind: 'text',
+        label: 'Name given to the server',
+        help: "Empty: the host of the instance's URL.",
+        when: isOn,
+      },
+    ],
+  },
+];
+
 /** Who sends mails, and by which server. */
-export function MailSection({ settings }: { readonly settings: Settings }) {
-  const draft = useSettingsDraft('mail', settings);
+export function MailSection({ settings }: SectionProps) {
   return (
-    <>
-      <DraftForm draft={draft}>
-        <Group
-          title="Sender"
-          lead={
-            <>
-              What mails say is in their{' '}
-              <Link to="/settings/$section" params={{ section: 'templates' }} className="link">
-                templates
-              </Link>
-              .
-            </>
-          }
-        >
-          <div className="settings-pair">
-            <TextSetting draft={draft} path="meta.senderName" label="Sender's name" />
-            <TextSetting draft={draft} path="meta.senderAddress" label="Sender's address" inputMode="email" />
-          </div>
-        </Group>
-        <Group title="Mail server">
-          <SwitchSetting
-            draft={draft}
-            path="smtp.enabled"
-            label="Send mails by SMTP"
-            help="Without it mails are not sent. A development server keeps them for you to read."
-          />
-          {draft.flag('smtp.enabled') && (
-            <>
-              <div className="settings-pair">
-                <TextSetting draft={draft} path="smtp.host" label="Host" />
-                <NumberSetting draft={draft} path="smtp.port" label="Port" />
-              </div>
-              <div className="settings-pair">
-                <TextSetting draft={draft} path="smtp.username" label="User name" />
-                <SecretSetting draft={draft} path="smtp.password" label="Password" />
-              </div>
-              <ChoiceSetting draft={draft} path="smtp.authMethod" label="Sign-in" choices={authMethods} />
-              <SwitchSetting
-                draft={draft}
-                path="smtp.tls"
-                label="TLS from the first byte"
-                help="Usual on port 465. Otherwise STARTTLS is used, as on port 587."
-              />
-              <TextSetting
-                draft={draft}
-                path="smtp.localName"
-                label="Name given to the server"
-                help="Empty: the host of the instance's URL."
-              />
-            </>
-          )}
-        </Group>
-      </DraftForm>
-      <MailTest isChanged={draft.isChanged} />
-      <KeptMails />
-    </>
+    <SettingsForm section="mail" settings={settings} parts={parts}>
+      {(form) => (
+        <>
+          <MailTest isChanged={form.changed.length > 0} />
+          <KeptMails />
+        </>
+      )}
+    </SettingsForm>
   );
 }
 

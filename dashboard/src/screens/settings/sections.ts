@@ -4,6 +4,7 @@ export const settingsSections = [
   { section: 'access', label: 'Access', group: 'Instance' },
   { section: 'keys', label: 'API keys', group: 'Instance' },
   { section: 'files', label: 'Files', group: 'Instance' },
+  { section: 'portals', label: 'Portals', group: 'Instance' },
   { section: 'accounts', label: 'Sign-in and tokens', group: 'Accounts' },
   { section: 'mail', label: 'Mail server', group: 'Accounts' },
   { section: 'templates', label: 'Mail templates', group: 'Accounts' },

@@ -12,12 +12,18 @@ import { BackupSection } from './backup-section.tsx';
 import { CronSection } from './cron-section.tsx';
 import { DangerSection } from './danger-section.tsx';
 import { DefinitionSection } from './definition-section.tsx';
-import { FileSection } from './file-section.tsx';
 import { KeySection } from './key-section.tsx';
 import { MailSection } from './mail-section.tsx';
-import { RateLimitSection } from './rate-limit-section.tsx';
 import { type SectionName, settingsSections } from './sections.ts';
-import { AccessSection, GeneralSection, LogSection, RequestSection } from './simple-sections.tsx';
+import { PortalSection } from './portal-section.tsx';
+import {
+  AccessSection,
+  FileSection,
+  GeneralSection,
+  LogSection,
+  RateLimitSection,
+  RequestSection,
+} from './simple-sections.tsx';
 
 const route = getRouteApi('/shell/settings/$section');
 
@@ -27,6 +33,7 @@ const views: Readonly<Record<SectionName, ComponentType<{ readonly settings: Set
   keys: KeySection,
   files: FileSection,
   accounts: AccountSection,
+  portals: PortalSection,
   mail: MailSection,
   templates: TemplateSection,
   'rate-limits': RateLimitSection,

@@ -1,67 +1,46 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { choicesOf } from '../../api/members-of.ts';
 import { healthQuery } from '../../api/last-day.ts';
+import { explainedChoicesOf } from '../../api/members-of.ts';
 import type { Settings } from '../../api/settings.ts';
 import { CopyButton } from '../../parts/copy-button.tsx';
-import {
-  ChoiceSetting,
-  DraftForm,
-  Group,
-  LinesSetting,
-  NumberSetting,
-  SwitchSetting,
-  TextSetting,
-} from './draft-fields.tsx';
-import { PortalSettings } from './portal-settings.tsx';
-import type { Draft } from './use-draft.ts';
-import { useSettingsDraft } from './use-settings-draft.ts';
+import type { Part } from '../../parts/form/field.ts';
+import { Group } from '../../parts/form/group.tsx';
+import { bucketFields, BucketTest } from './bucket-test.tsx';
+import { RuleTable } from './rule-table.tsx';
+import { type SectionProps, SettingsForm } from './settings-form.tsx';
 
-interface SectionProps {
-  readonly settings: Settings;
-}
+const general: readonly Part[] = [
+  {
+    kind: 'group',
+    title: 'Instance',
+    lead: 'Its name stands in mails and at the top of this dashboard.',
+    parts: [
+      { path: 'meta.appName', kind: 'text', label: 'Name' },
+      {
+        path: 'meta.appURL',
+        kind: 'text',
+        type: 'url',
+        label: 'URL',
+        help: 'Where people reach this instance. Links in mails begin with it.',
+      },
+      {
+        path: 'meta.accentColor',
+        kind: 'color',
+        label: 'Accent colour',
+        placeholder: '#1055c9',
+        help: 'Of buttons and links here. It is made lighter or darker where it could not be read.',
+      },
+    ],
+  },
+];
 
 /** How the instance is called, and where it is. */
 export function GeneralSection({ settings }: SectionProps) {
-  const draft = useSettingsDraft('general', settings);
   return (
-    <DraftForm draft={draft}>
-      <Group title="Instance" lead="Its name stands in mails and at the top of this dashboard.">
-        <TextSetting draft={draft} path="meta.appName" label="Name" />
-        <TextSetting
-          draft={draft}
-          path="meta.appURL"
-          label="URL"
-          inputMode="url"
-          help="Where people reach this instance. Links in mails begin with it."
-        />
-        <AccentSetting draft={draft} />
-      </Group>
-      <PortalSettings draft={draft} />
-      <About />
-    </DraftForm>
-  );
-}
-
-function AccentSetting({ draft }: { readonly draft: Draft }) {
-  const color = draft.text('meta.accentColor');
-  const isHex = /^#[0-9a-f]{6}$/i.test(color);
-  return (
-    <div className="settings-accent">
-      <TextSetting
-        draft={draft}
-        path="meta.accentColor"
-        label="Accent colour"
-        placeholder="#1055c9"
-        help="Of buttons and links here. It is made lighter or darker where it could not be read."
-      />
-      <input
-        type="color"
-        aria-label="Choose the accent colour"
-        value={isHex ? color : '#1055c9'}
-        onChange={(event) => draft.set('meta.accentColor', event.target.value)}
-      />
-    </div>
+    <SettingsForm section="general" settings={settings} parts={general}>
+      {() => <About />}
+    </SettingsForm>
   );
 }
 
@@ -90,149 +69,244 @@ function About() {
   );
 }
 
-const audiences = [
-  { value: 0, label: 'All requests' },
-  { value: 4, label: 'Refused and failed ones' },
-  { value: 8, label: 'Failed ones' },
-] as const;
+const logs: readonly Part[] = [
+  {
+    kind: 'group',
+    title: 'Request log',
+    lead: (
+      <>
+        Bodies are never logged.{' '}
+        <Link to="/logs" className="link">
+          Open the log
+        </Link>
+      </>
+    ),
+    parts: [
+      {
+        path: 'logs.maxDays',
+        kind: 'number',
+        label: 'Keep entries for',
+        aside: 'days',
+        help: '0 logs nothing and deletes all entries. At most 100,000 are kept.',
+      },
+      {
+        path: 'logs.maxDataSize',
+        kind: 'bytes',
+        label: 'Limit the size of an entry',
+        help: '0 for no limit.',
+      },
+      {
+        path: 'logs.minLevel',
+        kind: 'choice',
+        label: 'What is logged',
+        choices: [
+          { value: 0, label: 'All requests' },
+          { value: 4, label: 'Refused and failed ones' },
+          { value: 8, label: 'Failed ones' },
+        ],
+      },
+      { path: 'logs.logIP', kind: 'switch', label: 'Log the addresses of clients' },
+      { path: 'logs.logAuthId', kind: 'switch', label: 'Log the ids of accounts' },
+    ],
+  },
+];
 
 /** What the request log has, and for how long. */
 export function LogSection({ settings }: SectionProps) {
-  const draft = useSettingsDraft('logs', settings);
-  return (
-    <DraftForm draft={draft}>
-      <Group
-        title="Request log"
-        lead={
-          <>
-            Bodies are never logged.{' '}
-            <Link to="/logs" className="link">
-              Open the log
-            </Link>
-          </>
-        }
-      >
-        <NumberSetting
-          draft={draft}
-          path="logs.maxDays"
-          label="Keep entries for"
-          unit="days"
-          help="0 logs nothing and deletes all entries. At most 100,000 are kept."
-        />
-        <NumberSetting
-          draft={draft}
-          path="logs.maxDataSize"
-          label="Limit the size of an entry"
-          unit="bytes"
-          help="0 for no limit."
-        />
-        <ChoiceSetting draft={draft} path="logs.minLevel" label="What is logged" choices={audiences} />
-        <SwitchSetting draft={draft} path="logs.logIP" label="Log the addresses of clients" />
-        <SwitchSetting draft={draft} path="logs.logAuthId" label="Log the ids of accounts" />
-      </Group>
-    </DraftForm>
-  );
+  return <SettingsForm section="logs" settings={settings} parts={logs} />;
 }
 
 /** Who may come, and where requests come from. */
 export function AccessSection({ settings }: SectionProps) {
-  const draft = useSettingsDraft('access', settings);
   const { data } = useQuery(healthQuery);
-  const header = data?.possibleProxyHeader ?? '';
   return (
-    <DraftForm draft={draft}>
-      <Group
-        title="Superusers"
-        lead={data?.realIP === undefined ? undefined : `Your own address is ${data.realIP}.`}
-      >
-        <LinesSetting
-          draft={draft}
-          path="superuserIPs"
-          label="Addresses that superusers and API keys may come from"
-          placeholder="192.0.2.0/24"
-          help="Addresses and ranges. Empty: from anywhere."
-        />
-      </Group>
-      <Group
-        title="In a frame"
-        lead="By default no site may show this dashboard in a frame. Name only sites that you trust."
-      >
-        <LinesSetting
-          draft={draft}
-          path="meta.frameAncestors"
-          label="Sites that may"
-          placeholder="https://shop.example.com"
-          help="Origins, at most 20, for example of the site with a portal for your customers. Empty: none."
-        />
-      </Group>
-      <Group
-        title="Behind a proxy"
-        lead="Read only from the proxies that the operator trusts with --trusted-proxies."
-      >
-        <LinesSetting
-          draft={draft}
-          path="trustedProxy.headers"
-          label="Headers that name the client"
-          placeholder="X-Forwarded-For"
-          help={
-            header === ''
-              ? 'Empty: X-Forwarded-For.'
-              : `A proxy seems to write ${header}, and is not trusted.`
-          }
-        />
-        <SwitchSetting
-          draft={draft}
-          path="trustedProxy.useLeftmostIP"
-          label="Take the left-most address"
-          help="Only where the proxy replaces what clients write themselves."
-        />
-      </Group>
-    </DraftForm>
+    <SettingsForm
+      section="access"
+      settings={settings}
+      parts={accessParts(data?.realIP, data?.possibleProxyHeader ?? '')}
+    />
   );
 }
 
-const eventChoices = choicesOf<Settings['webhooks']['events']>({
-  always: 'Always: a feed and replays have all changes',
-  'when told': 'Only where an endpoint is told of them',
-});
+function accessParts(address: string | undefined, header: string): readonly Part[] {
+  return [
+    {
+      kind: 'group',
+      title: 'Superusers',
+      ...(address !== undefined && { lead: `Your own address is ${address}.` }),
+      parts: [
+        {
+          path: 'superuserIPs',
+          kind: 'list',
+          label: 'Addresses that superusers and API keys may come from',
+          aside: 'one a line',
+          placeholder: '192.0.2.0/24',
+          help: 'Addresses and ranges. Empty: from anywhere.',
+        },
+      ],
+    },
+    {
+      kind: 'group',
+      title: 'In a frame',
+      lead: 'By default no site may show this dashboard in a frame. Name only sites that you trust.',
+      parts: [
+        {
+          path: 'meta.frameAncestors',
+          kind: 'list',
+          label: 'Sites that may',
+          aside: 'one a line',
+          placeholder: 'https://shop.example.com',
+          help: 'Origins, at most 20, for example of the site with a portal for your customers. Empty: none.',
+        },
+      ],
+    },
+    {
+      kind: 'group',
+      title: 'Behind a proxy',
+      lead: 'Read only from the proxies that the operator trusts with --trusted-proxies.',
+      parts: [
+        {
+          path: 'trustedProxy.headers',
+          kind: 'list',
+          label: 'Headers that name the client',
+          aside: 'one a line',
+          placeholder: 'X-Forwarded-For',
+          help:
+            header === ''
+              ? 'Empty: X-Forwarded-For.'
+              : `A proxy seems to write ${header}, and is not trusted.`,
+        },
+        {
+          path: 'trustedProxy.useLeftmostIP',
+          kind: 'switch',
+          label: 'Take the left-most address',
+          help: 'Only where the proxy replaces what clients write themselves.',
+        },
+      ],
+    },
+  ];
+}
+
+const requests: readonly Part[] = [
+  {
+    kind: 'group',
+    title: 'Batches',
+    lead: 'Several changes in one request, all or none.',
+    parts: [
+      { path: 'batch.enabled', kind: 'switch', label: 'Allow batches' },
+      {
+        kind: 'row',
+        parts: [
+          { path: 'batch.maxRequests', kind: 'number', label: 'Requests in one', help: '1 to 1,000.' },
+          {
+            path: 'batch.timeout',
+            kind: 'duration',
+            label: 'Time for one',
+            help: '1 to 10 s. Other writes wait meanwhile.',
+          },
+          {
+            path: 'batch.maxBodySize',
+            kind: 'bytes',
+            label: 'Size of one',
+            help: '0: as large as any body.',
+          },
+        ],
+      },
+    ],
+  },
+  {
+    kind: 'group',
+    title: 'Events',
+    parts: [
+      {
+        path: 'webhooks.events',
+        kind: 'choice',
+        label: 'When a change becomes an event',
+        choices: explainedChoicesOf<Settings['webhooks']['events']>({
+          always: { label: 'Always', help: 'A feed and replays have all changes.' },
+          'when told': { label: 'When needed', help: 'Only where an endpoint is sent it.' },
+        }),
+      },
+    ],
+  },
+  {
+    kind: 'group',
+    title: 'Endpoints of accounts',
+    parts: [
+      {
+        path: 'webhooks.accountEndpointsMax',
+        kind: 'number',
+        label: 'Endpoints of accounts',
+        help: '0 to 1,000 together, apart from your own. An account may have 5.',
+      },
+      {
+        path: 'webhooks.verifyAccountEndpoints',
+        kind: 'switch',
+        label: 'Receivers have to agree',
+        help: 'An endpoint of an account is sent nothing until its receiver has answered a challenge.',
+      },
+    ],
+  },
+];
 
 /** Batches, and which changes are events. */
 export function RequestSection({ settings }: SectionProps) {
-  const draft = useSettingsDraft('requests', settings);
+  return <SettingsForm section="requests" settings={settings} parts={requests} />;
+}
+
+const rateLimits: readonly Part[] = [
+  {
+    kind: 'group',
+    title: 'Rate limits',
+    lead: 'Superusers and API keys are never limited. One rule applies to a request: the most exact one.',
+    parts: [
+      { path: 'rateLimits.enabled', kind: 'switch', label: 'Limit requests' },
+      {
+        path: 'rateLimits.rules',
+        kind: 'custom',
+        label: 'Rules',
+        control: RuleTable,
+        help: 'posts:create an action on a collection, *:create on all, /api/batch a path, /api/ all below it.',
+      },
+    ],
+  },
+  {
+    kind: 'group',
+    title: 'Exceptions',
+    parts: [
+      {
+        path: 'rateLimits.excludedIPs',
+        kind: 'list',
+        label: 'Addresses that are never limited',
+        aside: 'one a line',
+        placeholder: '192.0.2.0/24',
+        help: 'Addresses and ranges.',
+      },
+    ],
+  },
+];
+
+/** How many requests clients may send. */
+export function RateLimitSection({ settings }: SectionProps) {
+  return <SettingsForm section="rate-limits" settings={settings} parts={rateLimits} />;
+}
+
+const files: readonly Part[] = [
+  {
+    kind: 'group',
+    title: 'Where files are kept',
+    lead: 'On the disk of the service, or in a bucket that speaks S3. Files stay where they are when you change this: copy them first.',
+    parts: bucketFields('s3', 'Keep files in S3'),
+  },
+];
+
+/** Where files of records are kept. */
+export function FileSection({ settings }: SectionProps) {
   return (
-    <DraftForm draft={draft}>
-      <Group title="Batches" lead="Several changes in one request, all or none.">
-        <SwitchSetting draft={draft} path="batch.enabled" label="Allow batches" />
-        <NumberSetting draft={draft} path="batch.maxRequests" label="Requests in one" help="1 to 1,000." />
-        <NumberSetting
-          draft={draft}
-          path="batch.timeout"
-          label="Time for one"
-          unit="seconds"
-          help="1 to 10. Other writes wait meanwhile."
-        />
-        <NumberSetting
-          draft={draft}
-          path="batch.maxBodySize"
-          label="Size of one"
-          unit="bytes"
-          help="0: as large as any body."
-        />
-      </Group>
-      <Group title="Events">
-        <ChoiceSetting
-          draft={draft}
-          path="webhooks.events"
-          label="When a change becomes an event"
-          choices={eventChoices}
-        />
-        <NumberSetting
-          draft={draft}
-          path="webhooks.accountEndpointsMax"
-          label="Endpoints of accounts"
-          help="0 to 1,000 together, apart from your own. An account may have 5."
-        />
-      </Group>
-    </DraftForm>
+    <SettingsForm section="files" settings={settings} parts={files}>
+      {(form) =>
+        settings.s3.enabled && <BucketTest filesystem="storage" isChanged={form.changed.length > 0} />
+      }
+    </SettingsForm>
   );
 }

@@ -6,17 +6,17 @@ import type { Endpoint } from '../../api/events.ts';
 import type { Schemas } from '../../api/schema.ts';
 import { Button } from '../../parts/button.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
-import { LabelledField } from '../../parts/labelled-field.tsx';
+import { RadioList } from '../../parts/radio-list.tsx';
 import { parseTime, Time } from '../../parts/time.tsx';
 import { SecretOnce } from '../../parts/secret-once.tsx';
 
 type Rotated = Schemas['EndpointSecretRotated'];
 
 const overlaps = [
-  { seconds: 0, label: 'None: the old secret has leaked' },
-  { seconds: 3_600, label: '1 hour' },
-  { seconds: 86_400, label: '1 day' },
-  { seconds: 604_800, label: '7 days' },
+  { value: 0, label: 'None: the old secret has leaked' },
+  { value: 3_600, label: '1 hour' },
+  { value: 86_400, label: '1 day' },
+  { value: 604_800, label: '7 days' },
 ] as const;
 
 const standardOverlap = 86_400;
@@ -70,20 +70,12 @@ export function RotateSecret({ endpoint }: { readonly endpoint: Endpoint }) {
             A new secret signs from the next request on. Meanwhile the present one signs too, so that no
             webhook is refused before your receiver has the new one.
           </p>
-          <LabelledField id="overlap" label="Both sign for">
-            <select
-              id="overlap"
-              className="input"
-              value={overlapSeconds}
-              onChange={(event) => setOverlapSeconds(Number(event.target.value))}
-            >
-              {overlaps.map(({ seconds, label }) => (
-                <option key={seconds} value={seconds}>
-                  {label}
-                </option>
-              ))}
-            </select>
-          </LabelledField>
+          <RadioList
+            label="Both sign for"
+            choices={overlaps}
+            value={overlapSeconds}
+            onChange={setOverlapSeconds}
+          />
         </Confirm>
       )}
     </section>

@@ -2,27 +2,36 @@ import { catcherIdOf } from '../../api/catchers.ts';
 import { choicesOf } from '../../api/members-of.ts';
 import type { Endpoint } from '../../api/events.ts';
 import { isBoundToEndpoints } from '../../api/session.ts';
-import { useState } from 'react';
 import { useLoadedCollections } from '../../api/collections.ts';
 import type { Schemas } from '../../api/schema.ts';
-import { LabelledField } from '../../parts/labelled-field.tsx';
+import type { Part } from '../../parts/form/field.ts';
+import { PartViews } from '../../parts/form/form-view.tsx';
+import { type Form, useForm } from '../../parts/form/use-form.ts';
 import { CatcherRequests } from './catcher-requests.tsx';
 import { SendTest } from './send-test.tsx';
 
 type TestEvent = NonNullable<Schemas['EndpointTest']['event']>;
 
 const testEvents = choicesOf<TestEvent>({
-  ping: 'ping, without a record',
-  'record.create': 'record.create, with a record',
-  'record.update': 'record.update, with a record',
-  'record.delete': 'record.delete, with a record',
+  ping: 'ping',
+  'record.create': 'record.create',
+  'record.update': 'record.update',
+  'record.delete': 'record.delete',
 });
 
 /** A test at any time, also while it is paused; with the built-in catcher it shows what came. */
 export function TestTab({ endpoint }: { readonly endpoint: Endpoint }) {
   const catcher = catcherIdOf(endpoint.url);
-  const [test, setTest] = useState({ event: testEvents[0]?.value ?? 'ping', collection: '', recordId: '' });
-  const isPing = test.event === 'ping';
+  const collections = useToldCollections(endpoint);
+  const form = useForm({
+    name: `test:${endpoint.id}`,
+    prefix: 'test-',
+    parts: testParts(collections),
+    values: { event: 'ping', collection: collections[0] ?? '', recordId: '' },
+    isNew: true,
+    save: () => Promise.resolve(),
+  });
+  const isPing = form.value('event') === 'ping';
   return (
     <>
       <section className="section" aria-labelledby="test">
@@ -31,17 +40,11 @@ export function TestTab({ endpoint }: { readonly endpoint: Endpoint }) {
           Sent once and right away, even while the endpoint is paused. It is signed like any other, is not
           retried, is left out of the statistics, and goes to no other endpoint.
         </p>
-        {!isBoundToEndpoints() && (
-          <TestChoice
-            endpoint={endpoint}
-            test={test}
-            onChange={(change) => setTest({ ...test, ...change })}
-          />
-        )}
+        {!isBoundToEndpoints() && <PartViews form={form} parts={form.parts} />}
         <SendTest
           endpoint={endpoint.id}
-          test={isPing ? {} : test}
-          isReady={isPing || (test.collection !== '' && test.recordId.trim() !== '')}
+          test={isPing ? {} : form.body}
+          isReady={isPing || (form.value('collection') !== '' && form.value('recordId') !== '')}
         />
       </section>
       {catcher !== '' && !isBoundToEndpoints() && <CatcherRequests id={catcher} />}
@@ -49,65 +52,32 @@ export function TestTab({ endpoint }: { readonly endpoint: Endpoint }) {
   );
 }
 
-interface TestChoiceProps {
-  readonly endpoint: Endpoint;
-  readonly test: { readonly event: TestEvent; readonly collection: string; readonly recordId: string };
-  readonly onChange: (change: Partial<TestChoiceProps['test']>) => void;
+function useToldCollections({ collections }: Endpoint): readonly string[] {
+  const all = useLoadedCollections() ?? [];
+  return all
+    .filter(({ id, name }) => !name.startsWith('_') && (collections.length === 0 || collections.includes(id)))
+    .map(({ name }) => name);
 }
 
-function TestChoice({ endpoint, test, onChange }: TestChoiceProps) {
-  const { event, collection, recordId } = test;
-  const all = useLoadedCollections()?.filter(({ name }) => !name.startsWith('_')) ?? [];
-  const told =
-    endpoint.collections.length === 0 ? all : all.filter(({ id }) => endpoint.collections.includes(id));
-  return (
-    <div className="endpoint-numbers">
-      <LabelledField id="test-event" label="Event">
-        <select
-          id="test-event"
-          className="input"
-          value={event}
-          onChange={({ target }) => {
-            const chosen = testEvents.find(({ value }) => value === target.value)?.value ?? 'ping';
-            onChange({ event: chosen, collection: collection || (told[0]?.name ?? '') });
-          }}
-        >
-          {testEvents.map(({ value, label }) => (
-            <option key={value} value={value}>
-              {label}
-            </option>
-          ))}
-        </select>
-      </LabelledField>
-      {event !== 'ping' && (
-        <>
-          <LabelledField id="test-collection" label="Collection">
-            <select
-              id="test-collection"
-              className="input"
-              value={collection}
-              onChange={({ target }) => onChange({ collection: target.value })}
-            >
-              {told.map(({ id, name }) => (
-                <option key={id} value={name}>
-                  {name}
-                </option>
-              ))}
-            </select>
-          </LabelledField>
-          <LabelledField id="test-record" label="Record" help="Its id. It is sent as it is now.">
-            <input
-              id="test-record"
-              className="input mono"
-              placeholder="r4nd0m1d0000001"
-              value={recordId}
-              spellCheck={false}
-              autoComplete="off"
-              onChange={({ target }) => onChange({ recordId: target.value.trim() })}
-            />
-          </LabelledField>
-        </>
-      )}
-    </div>
-  );
+function testParts(collections: readonly string[]): readonly Part[] {
+  const when = (form: Form): boolean => form.value('event') !== 'ping';
+  return [
+    { path: 'event', kind: 'choice', label: 'Event', choices: testEvents },
+    {
+      path: 'collection',
+      kind: 'choice',
+      label: 'Collection',
+      choices: collections.map((name) => ({ value: name, label: name })),
+      when,
+    },
+    {
+      path: 'recordId',
+      kind: 'text',
+      isMono: true,
+      label: 'Record',
+      placeholder: 'r4nd0m1d0000001',
+      help: 'Its id. It is sent as it is now.',
+      when,
+    },
+  ];
 }

@@ -1,0 +1,33 @@
+import { type ChangeEvent, useState } from 'react';
+import { Button } from '../../parts/button.tsx';
+import type { ControlProps } from '../../parts/form/field.ts';
+import { Notice } from '../../parts/notice.tsx';
+
+const bytesMax = 32 * 1024;
+
+/** A small image, kept as a data URL. */
+export function LogoControl({ id, input, onChange }: ControlProps) {
+  const [isTooLarge, setIsTooLarge] = useState(false);
+  const logo = typeof input === 'string' ? input : '';
+  const choose = ({ target }: ChangeEvent<HTMLInputElement>): void => {
+    const [file] = target.files ?? [];
+    if (file === undefined) return;
+    setIsTooLarge(file.size > bytesMax);
+    if (file.size > bytesMax) return;
+    const reader = new FileReader();
+    reader.addEventListener('load', () => onChange(reader.result));
+    reader.readAsDataURL(file);
+  };
+  return (
+    <div className="settings-logo">
+      {logo !== '' && <img src={logo} alt="The logo" height={24} />}
+      <input id={id} type="file" accept="image/png,image/jpeg,image/webp,image/svg+xml" onChange={choose} />
+      {logo !== '' && (
+        <Button tone="quiet" onClick={() => onChange('')}>
+          Remove the logo
+        </Button>
+      )}
+      {isTooLarge && <Notice tone="failed">The image has more than 32 KiB.</Notice>}
+    </div>
+  );
+}
