@@ -5,7 +5,7 @@ import SquareTerminal from 'lucide-react/icons/square-terminal';
 import Braces from 'lucide-react/icons/braces';
 import Trash2 from 'lucide-react/icons/trash-2';
 import X from 'lucide-react/icons/x';
-import { lazy, Suspense, useEffect, useRef, useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { apiUrl, type Collection, type RecordModel } from '../../api/client.ts';
 import { deleteRecord, recordQuery } from '../../api/records.ts';
 import { IconButton } from '../../parts/button.tsx';
@@ -18,10 +18,10 @@ import { TabList } from '../../parts/tab-list.tsx';
 import { showToast } from '../../parts/toast.tsx';
 import { recordLabel } from './cell-value.tsx';
 import { refreshRecords } from './live-rows.ts';
-import { RecordForm } from './record-form.tsx';
 import type { RecordView } from './record-search.ts';
 import { RelationsTab, StoryTab } from './lazy-tabs.tsx';
 
+const RecordForm = lazy(async () => ({ default: (await import('./record-form.tsx')).RecordForm }));
 const AccountActions = lazy(async () => ({
   default: (await import('./account-actions.tsx')).AccountActions,
 }));
@@ -48,10 +48,9 @@ export function RecordDrawer(props: RecordDrawerProps) {
   });
   const record = data?.record;
   const label = record === undefined ? '' : recordLabel(collection, record);
-  const panel = useFocusOnNew(id === undefined);
   const isReady = id === undefined || data !== undefined;
   return (
-    <aside className="drawer" ref={panel} aria-label={id === undefined ? 'New record' : 'Record'}>
+    <aside className="drawer" aria-label={id === undefined ? 'New record' : 'Record'}>
       <header className="drawer-head">
         <div className="drawer-title">
           <h2 className="cut">
@@ -92,24 +91,13 @@ export function RecordDrawer(props: RecordDrawerProps) {
           <JsonView value={record} />
         </div>
       )}
-      {isReady && shown === 'fields' && <RecordForm {...props} record={record} etag={data?.etag ?? ''} />}
+      {isReady && shown === 'fields' && (
+        <Suspense fallback={<PlaceholderForm count={Math.min(collection.fields.length, 8)} />}>
+          <RecordForm {...props} record={record} etag={data?.etag ?? ''} />
+        </Suspense>
+      )}
     </aside>
   );
-}
-
-/** A new record is to be filled in, so the first field gets the focus; an open one is looked at, and the table keeps it. */
-function useFocusOnNew(isNew: boolean) {
-  const panel = useRef<HTMLElement>(null);
-  useEffect(() => {
-    if (isNew) {
-      const controls =
-        panel.current?.querySelectorAll<HTMLElement>('.drawer-form :is(input, textarea, select, .editor)') ??
-        [];
-      // The id comes first, and hardly anybody chooses one.
-      [...controls].find((control) => !control.id.endsWith('-id'))?.focus();
-    }
-  }, [isNew]);
-  return panel;
 }
 
 const jsonTab = { name: 'json', label: 'JSON' } as const;

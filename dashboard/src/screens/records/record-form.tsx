@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useId, useState } from 'react';
+import { useEffect, useId, useRef, useState } from 'react';
 import { type Collection, Failure, type Field, type RecordModel } from '../../api/client.ts';
 import { createRecord, getRecord, recordQuery, type RevisedRecord, updateRecord } from '../../api/records.ts';
 import { useKeys } from '../../browser/keys.ts';
@@ -11,6 +11,7 @@ import { showToast } from '../../parts/toast.tsx';
 import { ConflictNotice } from './conflict-notice.tsx';
 import { FieldEditor } from './field-editor.tsx';
 import { refreshRecords, showChange } from './live-rows.ts';
+import { offerUndoOfEdit } from './undo.ts';
 import { type Draft, DraftError, editedValue, toChanges, useDraft } from './record-draft.ts';
 
 interface RecordFormProps {
@@ -37,11 +38,13 @@ export function RecordForm({ collection, collections, record, etag, onOpen }: Re
   const fields = editedFields(collection, record === undefined);
   const messages = messagesOf(error);
   const named = fields.filter(({ name }) => messages.has(name));
+  const form = useFocusOnNew(record === undefined);
   return (
     <>
       <form
         className="drawer-body"
         id={id}
+        ref={form}
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
@@ -89,6 +92,17 @@ export function RecordForm({ collection, collections, record, etag, onOpen }: Re
       )}
     </>
   );
+}
+
+/** A new record is to be filled in, so the first field gets the focus; an open one is looked at, and the table keeps it. */
+function useFocusOnNew(isNew: boolean) {
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    const controls = form.current?.querySelectorAll<HTMLElement>('input, textarea, select, .editor') ?? [];
+    // The id comes first, and hardly anybody chooses one.
+    if (isNew) [...controls].find((control) => !control.id.endsWith('-id'))?.focus();
+  }, [isNew]);
+  return form;
 }
 
 interface FormFootProps {
@@ -170,7 +184,6 @@ function useSaving({ collection, record, draft, onOpen }: Saving) {
     const saved = await updateRecord({ collection: name, id: record.id, etag: draft.etag }, changes);
     show(saved);
     draft.clear();
-    const { offerUndoOfEdit } = await import('./undo.ts');
     // The revision was required, so the record was what is shown here.
     const before = { record, etag: draft.etag };
     offerUndoOfEdit(queries, { collection, before, after: saved, changes });
