@@ -52,6 +52,10 @@ test('columns are hidden, widened and sorted, kept after a reload, all by keys',
   const page = await stage.openSignedIn('webhooks');
   const names = async (): Promise<readonly string[]> => page.locator('.table-link').allInnerTexts();
   await eventually('all are there', async () => (await names()).length === 4);
+  // Each standing has a shape of its own.
+  const shape = (word: string) => page.locator('.badge', { hasText: word }).locator('svg').first();
+  assert.match((await shape('Paused').getAttribute('class')) ?? '', /circle-pause/);
+  assert.match((await shape('Active').getAttribute('class')) ?? '', /circle-check/);
   await page.getByRole('button', { name: 'Endpoint', exact: true }).click();
   await page.getByRole('button', { name: 'Endpoint', exact: true }).click();
   await eventually('they are sorted', async () => (await names())[1] === 'gamma');

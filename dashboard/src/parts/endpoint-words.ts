@@ -4,11 +4,14 @@ import { duration, parseTime, plural } from './time.tsx';
 
 export type EndpointTone = 'ok' | 'failed' | 'retrying' | 'paused';
 
+export type EndpointWord =
+  'Active' | 'Failing' | 'Blocked' | 'Coming back' | 'Held' | 'Paused' | 'Disabled' | 'Unverified';
+
 /** How an endpoint stands, for somebody who sees it for the first time. */
 export interface EndpointStanding {
   readonly tone: EndpointTone;
   /** In a word or two. */
-  readonly word: string;
+  readonly word: EndpointWord;
   /** Why, in a sentence or two; empty where the word says it all. */
   readonly reason: string;
   /** When it is tried next; empty when it does not wait for a time. */
