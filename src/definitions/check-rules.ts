@@ -130,7 +130,7 @@ function accountsWithFields(
 }
 
 /** Returns the collections with this one in its new form: a rule may be about its own collection. */
-function withCollection(collections: Collections, collection: Collection): Collections {
+export function withCollection(collections: Collections, collection: Collection): Collections {
   return {
     find: (nameOrId) => {
       const isThis = nameOrId === collection.id || nameOrId.toLowerCase() === collection.name.toLowerCase();

@@ -1,7 +1,7 @@
 import { type RuleTerm, ruleTerms } from '../access/rule.ts';
 import { type Collection, emitsEvents } from '../collections/collection.ts';
 import { nearestName } from '../fields/field-error.ts';
-import { isOperand, numberOfText, type Term } from '../filters/operand.ts';
+import { type Constants, isOperand, numberOfText, type Term } from '../filters/operand.ts';
 import { findComparedValues } from '../query/compared-values.ts';
 import { baseAlias, type ScopeContext } from '../query/record-scope.ts';
 import { type Conditional, type ConditionContext, filterScope } from './endpoint-conditions.ts';
@@ -43,8 +43,8 @@ function warningOf(
 
 /** Returns what is wrong with a constant that a field can never equal, in words for a collection. A text beside a date that is none is an error. */
 function mismatchOf(
-  side: Term | undefined,
-  other: Term | undefined,
+  side: Term | Constants | undefined,
+  other: Term | Constants | undefined,
 ): ((collection: string) => string) | undefined {
   if (side === undefined || !isOperand(side) || other === undefined || other === '') return undefined;
   if (typeof other !== 'string' && typeof other !== 'number') return undefined;

@@ -166,6 +166,11 @@ export class RecordScope {
     return this.#resolver(this.#filterScope);
   }
 
+  /** Resolves names as a rule does. */
+  get resolveRule(): Resolve {
+    return this.#resolver('everything');
+  }
+
   #resolver(scope: NameScope): Resolve {
     return (name, isAny) => this.#resolve(name, scope, isAny ?? false);
   }

@@ -80,7 +80,7 @@ function errorOf(
 }
 
 /** Returns the position of the error, which filter-error.ts has put into the details. */
-function positionOf({ details }: AppError): number {
+export function positionOf({ details }: AppError): number {
   for (const detail of Object.values(details)) {
     const params = 'params' in detail ? detail['params'] : undefined;
     if (params !== undefined && 'position' in params && typeof params['position'] === 'number')

@@ -1,6 +1,6 @@
 import { type Caller, guest } from '../access/caller.ts';
 import type { RuleInput, RuleContext } from '../access/rule-input.ts';
-import { parseRule, type RuleTerm, ruleTerms } from '../access/rule.ts';
+import { operandText, parseRule, type RuleTerm, ruleTerms } from '../access/rule.ts';
 import { AppError } from '../base/errors.ts';
 import { isJsonObject, type JsonObject } from '../base/json.ts';
 import { toTimestamp } from '../base/timestamp.ts';
@@ -11,10 +11,13 @@ import { fieldError } from '../fields/field-error.ts';
 import { readCurrentCollection } from '../instances/current-collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import { callerOf } from '../instances/token-secrets.ts';
+import { type ComparedSide, findComparedValues, readSides } from '../query/compared-values.ts';
 import { type ConditionRequest, WrittenRecord } from '../query/condition-request.ts';
 import { inlineColumns } from '../query/inline-columns.ts';
 import { baseAlias, RecordScope, type ScopeContext } from '../query/record-scope.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
+import type { Tuple } from '../storage/database.ts';
+import { QueryTimeout } from '../storage/engine-errors.ts';
 import { withVerified } from './check-account.ts';
 import { scopeContext, storedRow } from './check-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
@@ -32,7 +35,13 @@ interface TermVerdict {
   readonly text: string;
   readonly position: number;
   readonly result: boolean;
+  /** What was compared, where it is false: both sides. Empty where it is true, and where it takes too long to read. */
+  readonly sides: readonly ComparedSide[];
 }
+
+/** False comparisons whose values are read, and the time for each. */
+const shownMax = 10;
+const readingMs = 250;
 
 const failed = 'The rule could not be tested.';
 
@@ -49,7 +58,11 @@ export function testRule(
   );
 }
 
-async function testRuleOf(instance: Instance, collection: Collection, test: RuleTest): Promise<RuleVerdict> {
+export async function testRuleOf(
+  instance: Instance,
+  collection: Collection,
+  test: RuleTest,
+): Promise<RuleVerdict> {
   const caller = await findCaller(instance, test.caller);
   const existing = await findExisting(instance, collection, test.record);
   if (caller.kind === 'superuser') return { allowed: true, terms: [] };
@@ -64,10 +77,47 @@ async function testRuleOf(instance: Instance, collection: Collection, test: Rule
   const { terms, columns } = compileRule(test.rule, { collection, context });
   const [answer = []] = await instance.database.search(sql`SELECT ${joinSql(columns, ', ')} FROM ${row}`);
   const [whole, ...results] = answer.map((result) => Number(result) === 1);
-  return {
-    allowed: mayPass && whole === true,
-    terms: terms.map(({ text, position }, index) => ({ text, position, result: results[index] === true })),
-  };
+  const verdicts: TermVerdict[] = [];
+  let count = 0;
+  for (const [index, term] of terms.entries()) {
+    const result = results[index] === true;
+    const isShown = !result && count < shownMax;
+    if (isShown) count += 1;
+    const reading = { rule: test.rule, collection, context, row };
+    const sides = isShown ? await readTermSides(instance, term, reading) : [];
+    verdicts.push({ text: term.text, position: term.position, result, sides });
+  }
+  return { allowed: mayPass && whole === true, terms: verdicts };
+}
+
+interface TermReading {
+  readonly rule: string;
+  readonly collection: Collection;
+  readonly context: ScopeContext;
+  readonly row: Sql;
+}
+
+async function readTermSides(
+  { database }: Instance,
+  { tree }: RuleTerm,
+  { rule, collection, context, row }: TermReading,
+): Promise<readonly ComparedSide[]> {
+  const values = findComparedValues(context, { collection, alias: baseAlias, isOfRule: true }, tree);
+  if (values === undefined) return [];
+  const search = async (columns: readonly Sql[], rest: Sql): Promise<readonly Tuple[]> =>
+    // A stored row has a condition, behind which nothing can be joined.
+    database.search(
+      sql`SELECT ${joinSql(columns, ', ')} FROM (SELECT * FROM ${row}) AS ${baseAlias}${rest}`,
+      { timeoutMs: readingMs },
+    );
+  try {
+    const texts = [operandText(rule, tree.left), operandText(rule, tree.right)] as const;
+    return await readSides({ names: database.names, search }, values, texts);
+  } catch (error) {
+    const isRefused = error instanceof AppError && error.code === 'bad_request';
+    if (error instanceof QueryTimeout || isRefused) return [];
+    throw error;
+  }
 }
 
 async function findCaller(instance: Instance, caller: TestedCaller): Promise<Caller> {
@@ -156,7 +206,7 @@ function refusal(name: string, message: string): AppError {
 }
 
 /** The body of a rule test, decoded without reading the database. */
-interface RuleTest {
+export interface RuleTest {
   /** The name of a rule of the collection; undefined where the text of a rule was sent instead. */
   readonly name: TestedRuleName | undefined;
   readonly rule: string | null;
@@ -194,7 +244,7 @@ const contexts: readonly RuleContext[] = Object.keys({
 const refusedTest = 'The rule could not be tested.';
 
 /** Throws bad_request with every problem, under the member that has it. */
-function decodeRuleTest(collection: Collection, body: JsonObject): RuleTest {
+export function decodeRuleTest(collection: Collection, body: JsonObject): RuleTest {
   const problems = new ProblemList();
   const read = memberReader(body, problems);
   const ruleText = ruleOf(collection, body, read);

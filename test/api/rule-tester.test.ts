@@ -45,10 +45,26 @@ describe('the rule tester', () => {
     assert.deepEqual(verdict, {
       allowed: false,
       terms: [
-        { text: "owner.name = 'ann'", position: 0, result: true },
-        { text: "title ~ 'nothing'", position: 23, result: false },
-        { text: '@collection.users.id ?= owner', position: 44, result: true },
-        { text: 'done = true', position: 78, result: false },
+        { text: "owner.name = 'ann'", position: 0, result: true, sides: [] },
+        {
+          text: "title ~ 'nothing'",
+          position: 23,
+          result: false,
+          sides: [
+            { text: 'title', values: ['Ann'] },
+            { text: "'nothing'", values: ['nothing'] },
+          ],
+        },
+        { text: '@collection.users.id ?= owner', position: 44, result: true, sides: [] },
+        {
+          text: 'done = true',
+          position: 78,
+          result: false,
+          sides: [
+            { text: 'done', values: [false] },
+            { text: 'true', values: [true] },
+          ],
+        },
       ],
     });
     const other = await ask(accounts, { rule: "title = 'Ann' && done = false", record: notes[0] });
@@ -127,6 +143,21 @@ describe('the rule tester', () => {
       assert.deepEqual(await ask(accounts, asked), { allowed, terms: [] });
   });
 
+  test('shows what a false comparison compared, of the request, its caller and related records', async (t) => {
+    const { accounts, ann, bob, notes } = await setUp(t);
+    const valuesOf = async (rule: string): Promise<unknown> => {
+      const caller = { collection: 'users', id: ann.id };
+      const request = { query: { a: 'b' }, body: { title: 'New', count: 3 } };
+      const { terms } = await ask(accounts, { rule, caller, record: notes[1], request });
+      return terms[0]?.sides.map(({ values }) => values);
+    };
+    assert.deepEqual(await valuesOf('owner = @request.auth.id'), [[bob.id], [ann.id]]);
+    assert.deepEqual(await valuesOf('owner.name = @request.auth.name'), [['bob'], ['ann']]);
+    assert.deepEqual(await valuesOf("@request.query.a = 'c'"), [['b'], ['c']]);
+    assert.deepEqual(await valuesOf('@request.body.count > 5'), [[3], [5]]);
+    assert.deepEqual(await valuesOf("title = 'Bob'"), []);
+  });
+
   test('changes nothing and tells nobody', async (t) => {
     const { accounts, notes } = await setUp(t);
     const before = await accounts.ask('GET', records, { token: true });
@@ -189,7 +220,12 @@ describe('the rule tester', () => {
 
 interface Verdict {
   readonly allowed: boolean;
-  readonly terms: readonly { readonly text: string; readonly position: number; readonly result: boolean }[];
+  readonly terms: readonly {
+    readonly text: string;
+    readonly position: number;
+    readonly result: boolean;
+    readonly sides: readonly { readonly text: string; readonly values: readonly unknown[] }[];
+  }[];
 }
 
 async function ask(accounts: Accounts, body: object): Promise<Verdict> {

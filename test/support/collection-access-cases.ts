@@ -10,6 +10,14 @@ export function collectionAccessCases(): readonly AccessCase[] {
     { route: `GET ${all}/meta/scaffolds`, of: '', request: () => ({ path: `${all}/meta/scaffolds` }) },
     { route: `GET ${all}/meta/stats`, of: '', request: () => ({ path: `${all}/meta/stats` }) },
     {
+      route: `POST ${all}/meta/dry-run-rule`,
+      of: '',
+      request: () => ({
+        path: `${all}/meta/dry-run-rule`,
+        body: { definition: { name: 'posts' }, rule: "id != ''", record: {} },
+      }),
+    },
+    {
       route: `POST ${all}/meta/dry-run-view`,
       of: '',
       request: () => ({ path: `${all}/meta/dry-run-view`, body: { query: 'SELECT id FROM notes' } }),

@@ -1,3 +1,4 @@
+import type { ComparedSide } from '../../query/compared-values.ts';
 import { isAddressed, isOperational, isTest, type EventKind } from '../../events/event.ts';
 import type { DeliveryStatus } from '../delivery.ts';
 import { ownerDeletedReason } from '../endpoints/pause-orphans.ts';
@@ -91,13 +92,6 @@ export interface FalseComparison {
   readonly isOfNow: boolean;
   /** The sides in the order in which they are written, two of each comparison. */
   readonly sides: readonly ComparedSide[];
-}
-
-export interface ComparedSide {
-  /** As it is written. */
-  readonly text: string;
-  /** Of many values the first ones, long texts and JSON cut off. */
-  readonly values: readonly unknown[];
 }
 
 export const changedMembers = ['events', 'collections', 'filter', 'owner'] as const;

@@ -1,22 +1,16 @@
 import { ruleInputOfCaller } from '../../access/rule-input.ts';
 import { comparisonText, operandText, parseRule } from '../../access/rule.ts';
-import { isOperand, type Operand, type Term } from '../../filters/operand.ts';
 import { type Comparison, comparisonsOf, type FilterTree } from '../../filters/parse.ts';
-import { type ComparedValues, findComparedValues } from '../../query/compared-values.ts';
+import { type ComparedSide, findComparedValues, readSides } from '../../query/compared-values.ts';
 import { baseAlias, type ScopeContext } from '../../query/record-scope.ts';
-import { limit, sql, type Sql } from '../../sql/sql.ts';
-import type { Tuple } from '../../storage/database.ts';
+import type { Sql } from '../../sql/sql.ts';
 import { filterScope, treeCondition } from '../../endpoints/endpoint-conditions.ts';
 import type { Endpoint } from '../../endpoints/endpoint.ts';
 import { type ChangeQuery, evaluateConditions, conditionContext, searchChange } from './change-query.ts';
-import type { ComparedSide, FalseComparison } from './explanation.ts';
+import type { FalseComparison } from './explanation.ts';
 
-/** Comparisons that are shown of one filter, with the first of many values on a side, and the first characters of each. */
+/** Comparisons that are shown of one filter. */
 const comparisonsMax = 20;
-const valuesMax = 10;
-const lengthMax = 200;
-/** Rows that are read for them. */
-const rowsMax = 50;
 /** Conditions of one statement, and their text: parts that follow relations of an account repeat list rules. */
 const conditionsMax = 100;
 const textMax = 64 * 1024;
@@ -108,6 +102,8 @@ function mayName({ query, scope }: ShowContext, comparison: Comparison): boolean
 async function show(context: ShowContext, part: FilterTree): Promise<FalseComparison> {
   const { query, scope, filter } = context;
   const base = { collection: query.collection, alias: baseAlias };
+  const { names } = query.database;
+  const search = async (columns: readonly Sql[], rest: Sql) => searchChange(query, { columns, rest });
   const sides: ComparedSide[] = [];
   let isOfNow = false;
   for (const comparison of comparisonsOf(part).slice(0, comparisonsMax)) {
@@ -115,56 +111,9 @@ async function show(context: ShowContext, part: FilterTree): Promise<FalseCompar
     if (values === undefined) continue;
     isOfNow ||= values.isOfOther;
     const texts = [operandText(filter, comparison.left), operandText(filter, comparison.right)] as const;
-    sides.push(...(await readSides(query, values, texts)));
+    sides.push(...(await readSides({ names, search }, values, texts)));
   }
   return { text: textOf(filter, part), position: part.position, isHidden: false, isOfNow, sides };
-}
-
-async function readSides(
-  query: ChangeQuery,
-  { sides, joins }: ComparedValues,
-  texts: readonly [left: string, right: string],
-): Promise<readonly ComparedSide[]> {
-  const { dialect } = query.database.names;
-  const columns = sides.map((side) => (isOperand(side) ? dialect.preview(side, lengthMax + 1) : sql`NULL`));
-  const rows = sides.some(isOperand)
-    ? await searchChange(query, { columns, rest: sql`${joins}${limit(rowsMax)}` })
-    : [];
-  return texts.map((text, index) => {
-    const side = sides[index] ?? null;
-    const values = isOperand(side) ? valuesIn(rows ?? [], index) : [constantValue(side, text)];
-    return { text, values };
-  });
-}
-
-function valuesIn(rows: readonly Tuple[], index: number): readonly unknown[] {
-  const texts = new Set(rows.map((row) => row[index]));
-  return [...texts].slice(0, valuesMax).map((text) => (typeof text === 'string' ? toShown(text) : null));
-}
-
-/** Returns the value in JSON text of the database, which may be cut off. */
-function toShown(text: string): unknown {
-  const value = parsed(text);
-  if (typeof value === 'string') return cut(value);
-  return value === undefined || text.length > lengthMax ? cut(text) : value;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function cut(text: string): string {
-  return text.length > lengthMax ? `${text.slice(0, lengthMax)}…`.toWellFormed() : text;
-}
-
-function constantValue(term: Exclude<Term, Operand>, text: string): unknown {
-  // The words are integers, as are some macros.
-  if (typeof term === 'bigint') return text.startsWith('@') ? Number(term) : term === 1n;
-  return typeof term === 'string' ? cut(term) : term;
 }
 
 /** Returns a part as it is written, but for blanks and comments between its comparisons. */

@@ -230,14 +230,7 @@ export const eventSchemas: Readonly<Record<string, Schema>> = {
     sides: {
       type: 'array',
       description: 'The operands of the comparisons, two of each; none if hidden.',
-      items: objectSchema({
-        text: { type: 'string', description: 'The text of the operand.' },
-        values: {
-          type: 'array',
-          items: {},
-          description: 'The compared values, at most 10; long ones are truncated.',
-        },
-      }),
+      items: schemaReference('ComparedSide'),
     },
   }),
   EventTypes: objectSchema({
