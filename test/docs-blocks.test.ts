@@ -24,6 +24,7 @@ const followed: readonly (readonly [page: string, languages: string, test: strin
   ['docs/accounts.md', 'http', 'test/api/docs-accounts.test.ts'],
   ['docs/adding.md', 'diff', 'test/guide.test.ts'],
   ['docs/adding-screens.md', 'diff', 'test/guide.test.ts'],
+  ['docs/clients.md', 'ts go', 'test/docs-clients.test.ts'],
   ['docs/collections.md', 'http', 'test/api/docs-collections.test.ts'],
   ['docs/command-line.md', 'console', 'test/docs-command-line.test.ts'],
   ['docs/fields.md', 'json', 'test/api/docs-fields.test.ts'],

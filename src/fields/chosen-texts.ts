@@ -69,7 +69,7 @@ interface ChosenOptions {
   /** One of the texts, for examples. */
   readonly example: string;
   readonly item: JsonSchema;
-  /** The same, or the empty text; a union if left out. */
+  /** The same, or the empty text; `item` if left out. */
   readonly itemOrEmpty?: JsonSchema;
   /** 0 or 1: the value is one text; more: a list. */
   readonly maxSelect: number;
@@ -81,7 +81,7 @@ interface ChosenOptions {
 /** Schemas of such values: one text or several different ones, none of them empty. */
 export function chosenSchema(options: ChosenOptions): ValueSchema {
   const { item, maxSelect, required, description, example } = options;
-  const { itemOrEmpty = { anyOf: [item, { type: 'string', const: '' }] } } = options;
+  const { itemOrEmpty = item } = options;
   const noted = description === undefined ? {} : { description };
   if (maxSelect <= 1) {
     const one = required ? item : itemOrEmpty;
@@ -99,12 +99,7 @@ export function chosenSchema(options: ChosenOptions): ValueSchema {
 function withMinimum(several: JsonSchema, { required, minSelect = 0 }: ChosenOptions): JsonSchema {
   if (required) return { ...several, minItems: Math.max(1, minSelect) };
   if (minSelect <= 1) return several;
-  return {
-    anyOf: [
-      { ...several, minItems: minSelect },
-      { type: 'array', items: several['items'], maxItems: 0 },
-    ],
-  };
+  return { ...several, if: { maxItems: 0 }, else: { minItems: minSelect } };
 }
 
 /** Whether an item is a list or an object: a record instead of its id, say. It would otherwise be read as an empty text. */

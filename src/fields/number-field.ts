@@ -2,7 +2,7 @@ import type { FieldError } from '../base/errors.ts';
 import { fieldError } from './field-error.ts';
 import type { FieldType, Problems, RawOptions, StoredValue } from './field-type.ts';
 import { optionReader } from './option-reader.ts';
-import type { JsonSchema } from './value-schema.ts';
+import { type JsonSchema, orEmpty } from './value-schema.ts';
 
 type NumberOptions = Readonly<{
   min: number | null;
@@ -96,12 +96,9 @@ function check(stored: StoredValue, options: NumberOptions): FieldError | undefi
 
 /** Returns the schema of the values that a number field accepts. Zero counts as empty: unless a value is required, it is valid whatever the bounds. */
 function numberSchema({ min, max, onlyInt, required }: NumberOptions): JsonSchema {
-  const bounded: JsonSchema = {
-    type: onlyInt ? 'integer' : 'number',
-    ...(min === null ? {} : { minimum: min }),
-    ...(max === null ? {} : { maximum: max }),
-  };
-  if (required) return { ...bounded, not: { const: 0 } };
+  const number: JsonSchema = { type: onlyInt ? 'integer' : 'number' };
+  const bounds = { ...(min === null ? {} : { minimum: min }), ...(max === null ? {} : { maximum: max }) };
+  if (required) return { ...number, ...bounds, not: { const: 0 } };
   const isZeroWithin = (min ?? 0) <= 0 && (max ?? 0) >= 0;
-  return isZeroWithin ? bounded : { anyOf: [bounded, { type: 'integer', const: 0 }] };
+  return isZeroWithin ? { ...number, ...bounds } : orEmpty(number, 0, bounds);
 }

@@ -19,6 +19,8 @@ export type RelationOptions = Readonly<{
 /** http-api.md A20: no record has a longer id. */
 const idBytesMax = 255;
 
+const anyId = { type: 'string', maxLength: idBytesMax };
+
 /** Ids of records. Whether these exist is checked in the transaction of the write, of which types know nothing. */
 export const relationField: FieldType<RelationOptions> = {
   ...chosenTexts,
@@ -29,7 +31,8 @@ export const relationField: FieldType<RelationOptions> = {
   schema: ({ collectionId, ...options }, nameOf) =>
     chosenSchema({
       ...options,
-      item: { type: 'string', minLength: 1, maxLength: idBytesMax },
+      item: { ...anyId, minLength: 1 },
+      itemOrEmpty: anyId,
       example: 'r4nd0m1d0000001',
       description: `Ids of records of \`${nameOf(collectionId)}\`.`,
     }),

@@ -5,7 +5,7 @@ import type { FieldType, Problems, RawOptions, StoredValue } from './field-type.
 import { generateFromPattern, generatorPlan, type GeneratorPlan } from './generate-from-pattern.ts';
 import { optionReader, readText, storedAsText } from './option-reader.ts';
 import { checkPattern, isMatch, matchedLengthMax, patternProblem } from './pattern.ts';
-import { anyText, type JsonSchema } from './value-schema.ts';
+import { anyText, type JsonSchema, orEmpty } from './value-schema.ts';
 
 export type TextOptions = Readonly<{
   /** Code points; 0 for none. */
@@ -185,15 +185,12 @@ export function textSchema({
   pattern,
   required,
 }: Pick<TextOptions, 'min' | 'max' | 'pattern' | 'required'>): JsonSchema {
-  const filled: JsonSchema = {
-    type: 'string',
-    minLength: Math.max(1, min),
-    maxLength: max,
-    ...patternMembers(pattern),
-  };
-  if (required) return filled;
-  if (min <= 1 && pattern === '') return { type: 'string', maxLength: max };
-  return { anyOf: [filled, { type: 'string', const: '' }] };
+  const { description, ...matched } = patternMembers(pattern);
+  const short = { type: 'string', maxLength: max, ...(description === undefined ? {} : { description }) };
+  const filled = { minLength: Math.max(1, min), ...matched };
+  if (required) return { ...short, ...filled };
+  if (min <= 1 && pattern === '') return short;
+  return orEmpty(short, '', filled);
 }
 
 /** Describes in words a pattern whose RE2 syntax JSON Schema lacks or reads differently: as a `pattern` it would refuse valid values. */

@@ -22,9 +22,16 @@ export function filledText(required: boolean): JsonSchema {
 
 /** A text of a format of JSON Schema, or the empty one where no value is required. */
 export function formattedText(format: string, required: boolean, description: string): JsonSchema {
-  const filled = { type: 'string', format, minLength: 1 };
-  const schema = required ? filled : { anyOf: [filled, { type: 'string', const: '' }] };
+  const schema = required ? { type: 'string', format, minLength: 1 } : orEmpty(anyText, '', { format });
   return description === '' ? schema : { ...schema, description };
+}
+
+/**
+ * What `always` describes, and `options` unless the value is empty. A condition rather than a union of two schemas of one type, of which
+ * generators of clients make a class.
+ */
+export function orEmpty(always: JsonSchema, empty: string | number, options: JsonSchema): JsonSchema {
+  return { ...always, if: { const: empty }, else: options };
 }
 
 /**

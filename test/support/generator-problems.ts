@@ -66,9 +66,9 @@ function schemaProblems(document: JsonObject, value: unknown, at: string): reado
   if (Array.isArray(value))
     return value.flatMap((each, index) => schemaProblems(document, each, `${at}/${index}`));
   if (!isJsonObject(value)) return [];
-  const inside = Object.entries(value).flatMap(([name, member]) =>
-    schemaProblems(document, member, `${at}/${name}`),
-  );
+  // What is excluded, and what a condition asks for, becomes no type.
+  const members = Object.entries(value).filter(([name]) => name !== 'not' && name !== 'if');
+  const inside = members.flatMap(([name, member]) => schemaProblems(document, member, `${at}/${name}`));
   const own = [
     ...(typeof value['$ref'] === 'string' && Object.keys(resolve(document, value)).length === 0
       ? ['a reference to nothing']
@@ -89,8 +89,6 @@ function choiceProblems(schema: JsonObject): readonly string[] {
     : isJsonObject(only) || only === undefined
       ? []
       : [only];
-  // What is excluded becomes no type.
-  if (listed.some((value) => typeof value === 'object')) return [];
   const wrong = listed.filter((value) => type !== (typeof value === 'number' ? 'integer' : typeof value));
   const names = Array.isArray(schema['x-enum-varnames'])
     ? schema['x-enum-varnames'].map(String)
