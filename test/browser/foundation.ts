@@ -5,6 +5,7 @@ import { createServer, request as send } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
+import { assertAccessible } from '../support/axe.ts';
 import { account, type BrowserStage, startSignedInStage, startStage } from '../support/browser-stage.ts';
 import { withoutChromium } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
@@ -121,6 +122,28 @@ test('from the sign-in to a saved record and out again, by keys alone', { skip }
   assert.equal((await stage.pb.settings.getAll())['meta'].appName, 'Harbour');
   await choose('Sign out');
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+});
+
+test('the palette finds records of every collection by their texts, in one request', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  for (const name of ['notes', 'ideas']) {
+    await stage.pb.collections.create({ ...notes, name });
+    await stage.pb.collection(name).create({ title: `about harbours in ${name}` });
+  }
+  const page = await stage.openSignedIn('overview');
+  await page.getByRole('link', { name: 'ideas' }).first().waitFor();
+  const searches = watchLoads(page, /\/api\/(?:search|collections\/[^/]+\/records)/);
+  await page.keyboard.press('Control+k');
+  const input = page.getByRole('combobox', { name: 'Search' });
+  await input.fill('harbour');
+  await page.getByRole('option', { name: 'ideas / about harbours in ideas' }).waitFor();
+  assert.equal(searches.length, 1);
+  await input.fill('harbours in notes');
+  await page.getByRole('option', { name: 'notes / about harbours in notes' }).waitFor();
+  await assertAccessible(page, 'the palette');
+  await page.keyboard.press('Enter');
+  await page.getByRole('complementary').getByLabel('title').waitFor();
+  assert.equal(new URL(page.url()).pathname, '/_/c/notes');
 });
 
 test('menus and tooltips open by keys and by the pointer', { skip }, async (t) => {

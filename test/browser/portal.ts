@@ -52,7 +52,7 @@ test('a key of records sees records, and asks for nothing that it may not have',
   // The palette offers no more than the sidebar.
   await page.keyboard.press('Control+k');
   await page.getByRole('combobox', { name: 'Search' }).fill('Settings');
-  await page.getByText('Nothing has this name').waitFor();
+  await page.getByText('No results for “Settings”').waitFor();
   await page.keyboard.press('Escape');
   // An address that was typed leads to what the key may do.
   await page.goto(`${stage.url}/_/settings/keys`);

@@ -19,6 +19,20 @@ export const nameScopeMutants: readonly Mutant[] = [
     tests: ['test/api/collection-stats.test.ts'],
   },
   {
+    name: 'a search finds no records of a collection whose list rule admits nobody',
+    file: 'src/records/search-records.ts',
+    from: ".filter((collection) => !isLocked(collection, ['listRule'], caller))",
+    to: '.filter(() => true)',
+    tests: ['test/api/search-records.test.ts'],
+  },
+  {
+    name: 'a search finds only records that meet the list rule',
+    file: 'src/records/search-records.ts',
+    from: 'if (rule !== undefined) scope.addRule(parseRule(rule));',
+    to: '',
+    tests: ['test/api/search-records.test.ts'],
+  },
+  {
     name: 'the filter of a key that reads no records names what webhooks show, and no more',
     file: 'src/access/caller.ts',
     from: "return hasScope(caller, 'records:read') ? 'everything' : 'own';",

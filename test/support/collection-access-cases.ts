@@ -8,6 +8,7 @@ export function collectionAccessCases(): readonly AccessCase[] {
     { route: `GET ${all}`, of: '', request: () => ({ path: all }) },
     { route: `POST ${all}`, of: '', request: (stage) => ({ path: all, body: { name: stage.fresh() } }) },
     { route: `GET ${all}/meta/scaffolds`, of: '', request: () => ({ path: `${all}/meta/scaffolds` }) },
+    { route: 'GET /api/search', of: '', request: () => ({ path: '/api/search?text=anything' }) },
     { route: `GET ${all}/meta/stats`, of: '', request: () => ({ path: `${all}/meta/stats` }) },
     {
       route: `POST ${all}/meta/dry-run-rule`,

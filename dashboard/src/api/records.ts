@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
-import type { Collection, RecordModel } from './client.ts';
+import type { RecordModel } from './client.ts';
 import { call, orFailure, client } from './client.ts';
 
 /** Which records of a collection are shown, and in what order. */
@@ -143,20 +143,4 @@ async function revised(
   // The type of the SDK leaves the expanded records open, ours does not.
   const record = (await orFailure(send({ ...options, fetch: noting }))) as RecordModel;
   return { record, etag };
-}
-
-/** Finds a record by its id in any of these collections. Lists rather than views, as an absent record is no error here. */
-export async function findById(
-  collections: readonly Collection[],
-  id: string,
-  signal: AbortSignal,
-): Promise<readonly RecordModel[]> {
-  const filter = client.filter('id = {:id}', { id });
-  const pages = await Promise.all(
-    collections.map(async ({ name }) => {
-      const query = { filter, perPage: 1, skipTotal: true };
-      return call('GET /api/collections/{collection}/records', { path: { collection: name }, query, signal });
-    }),
-  );
-  return pages.flatMap(({ items }) => items);
 }

@@ -18,6 +18,7 @@ export interface Schemas {
   RecordVersion: { readonly id: string; readonly kind: "record.create" | "record.update" | "record.delete"; readonly revision: number; readonly created: string; readonly actor: string; readonly changed: readonly (string)[]; readonly expunged: string; readonly data: { readonly [name: string]: unknown } | null };
   RevertBody: { readonly to: string | number; readonly values?: { readonly [name: string]: unknown } };
   RevertedRecord: { readonly action: "created" | "updated" | "unchanged"; readonly from: { readonly event: string; readonly kind: "record.create" | "record.update" | "record.delete"; readonly revision: number; readonly created: string }; readonly notRestored: readonly ({ readonly field: string; readonly reason: "unknown_field" | "not_in_event" | "secret" | "set_by_service" | "other_type" | "invalid" | "file_gone" | "relation_gone"; readonly message: string; readonly values?: readonly (string)[] })[]; readonly released: readonly ({ readonly collection: string; readonly record: string; readonly kind: "record.update" | "record.delete"; readonly event: string; readonly revision: number })[]; readonly record: Schemas['AnyRecord'] };
+  RecordSearch: { readonly items: readonly (Schemas['Record'])[]; readonly collections: number; readonly searched: number; readonly recordsMax: number };
   BatchRequest: { readonly requests: readonly ({ readonly method: "POST" | "PUT" | "PATCH" | "DELETE"; readonly url: string; readonly headers?: { readonly [name: string]: string }; readonly body?: Schemas['RecordBody'] })[] };
   BatchAnswer: readonly ({ readonly body: (Schemas['AnyRecord']) | (null); readonly status: 200 | 201 | 204 })[];
   FileToken: { readonly token: string };
@@ -193,6 +194,7 @@ export interface Operations {
   'DELETE /api/records/{collection}/{id}': { query: Record<never, never>; body: undefined; answer: undefined };
   'GET /api/collections/{collection}/records/{id}/history': { query: { perPage?: number; cursor?: string; fields?: string }; body: undefined; answer: Schemas['RecordHistory'] };
   'POST /api/collections/{collection}/records/{id}/revert': { query: Record<never, never>; body: Schemas['RevertBody']; answer: Schemas['RevertedRecord'] };
+  'GET /api/search': { query: { text: string }; body: undefined; answer: Schemas['RecordSearch'] };
   'POST /api/batch': { query: { fields?: string }; body: Schemas['BatchRequest']; answer: Schemas['BatchAnswer'] };
   'GET /api/jobs/{id}': { query: { fields?: string }; body: undefined; answer: Schemas['Job'] };
   'GET /api/files/{collection}/{record}/{name}': { query: { thumb?: string; token?: string; download?: string }; body: undefined; answer: undefined };

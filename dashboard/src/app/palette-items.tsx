@@ -76,9 +76,14 @@ export function usePaletteItems(): {
   ];
   return {
     items,
-    toRecordItem: ({ id, collectionName }) => ({
+    toRecordItem: ({ id, collectionId: _id, collectionName, ...texts }) => ({
       key: `${collectionName}/${id}`,
-      label: `${collectionName} / ${id}`,
+      label: [
+        collectionName,
+        Object.values(texts)
+          .filter((text) => text !== '')
+          .join(', ') || id,
+      ].join(' / '),
       kind: 'Record',
       icon: <CircleDot size={iconSize} aria-hidden />,
       run: () =>

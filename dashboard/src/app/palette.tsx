@@ -1,13 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import Search from 'lucide-react/icons/search';
 import { useEffect, useId, useRef, useState, type KeyboardEvent } from 'react';
-import { useLoadedCollections } from '../api/collections.ts';
+import { call, type RecordModel } from '../api/client.ts';
 import { logEntryQuery } from '../api/find-in-log.ts';
-import { findById } from '../api/records.ts';
+import { mayOpenRecords } from '../api/session.ts';
 import { Key } from '../parts/key.tsx';
+import { useSettled } from '../parts/use-settled.ts';
 import { type PaletteItem, usePaletteItems } from './palette-items.tsx';
 
-/** ⌘K: every screen, collection and action by its name, and every record by its id. */
+/** ⌘K: every screen, collection and action by its name, and records by their ids and texts. */
 export function Palette({ onClose }: { readonly onClose: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [text, setText] = useState('');
@@ -48,7 +49,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
           aria-expanded
           aria-controls={listId}
           aria-activedescendant={items[current] === undefined ? undefined : `${listId}-${current}`}
-          placeholder="Collections, screens, actions, or the id of a record, event or delivery"
+          placeholder="Search records, collections, screens and actions"
           value={text}
           autoComplete="off"
           spellCheck={false}
@@ -59,32 +60,46 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
           onKeyDown={move}
         />
       </div>
-      <PaletteList id={listId} items={items} current={current} onHover={setPosition} onRun={run} />
-      <div className="palette-foot" aria-hidden>
-        <span>
-          <Key keys="↑" />
-          <Key keys="↓" /> choose
-        </span>
-        <span>
-          <Key keys="↵" /> open
-        </span>
-        <span>
-          <Key keys="esc" /> close
-        </span>
-      </div>
+      <PaletteList
+        id={listId}
+        text={text}
+        items={items}
+        current={current}
+        onHover={setPosition}
+        onRun={run}
+      />
+      <PaletteFoot />
     </dialog>
+  );
+}
+
+function PaletteFoot() {
+  return (
+    <div className="palette-foot" aria-hidden>
+      <span>
+        <Key keys="↑" />
+        <Key keys="↓" /> choose
+      </span>
+      <span>
+        <Key keys="↵" /> open
+      </span>
+      <span>
+        <Key keys="esc" /> close
+      </span>
+    </div>
   );
 }
 
 interface PaletteListProps {
   readonly id: string;
+  readonly text: string;
   readonly items: readonly PaletteItem[];
   readonly current: number;
   readonly onHover: (position: number) => void;
   readonly onRun: (item: PaletteItem) => void;
 }
 
-function PaletteList({ id, items, current, onHover, onRun }: PaletteListProps) {
+function PaletteList({ id, text, items, current, onHover, onRun }: PaletteListProps) {
   const list = useRef<HTMLDivElement>(null);
   useEffect(() => {
     list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' });
@@ -107,39 +122,39 @@ function PaletteList({ id, items, current, onHover, onRun }: PaletteListProps) {
           <span className="menu-end">{item.kind}</span>
         </div>
       ))}
-      {items.length === 0 && <p className="menu-label">Nothing has this name, and no record this id.</p>}
+      {items.length === 0 && <p className="menu-label">No results for “{text}”</p>}
     </div>
   );
 }
 
 const shownMax = 50;
 
-/** What the text selects: the beginnings of names first, then names that have it anywhere, then a record of that id. */
+/** What the text selects: the beginnings of names first, then names that have it anywhere, then what has its id, then records that have it in a text. */
 function useMatches(text: string): readonly PaletteItem[] {
   const { items, toRecordItem, toLogItem } = usePaletteItems();
-  const records = useRecordsById(text.trim());
+  const search = useSearch(text.trim());
   const { data: entries = [] } = useQuery(logEntryQuery(text.trim()));
   const wanted = text.trim().toLowerCase();
   const having = items.filter(({ label }) => label.toLowerCase().includes(wanted));
   const [first, then] = [true, false].map((isFirst) =>
     having.filter(({ label }) => label.toLowerCase().startsWith(wanted) === isFirst),
   );
-  return [...records.map(toRecordItem), ...entries.map(toLogItem), ...(first ?? []), ...(then ?? [])].slice(
-    0,
-    shownMax,
-  );
+  const records = search.map(toRecordItem);
+  return [...(first ?? []), ...(then ?? []), ...entries.map(toLogItem)]
+    .slice(0, shownMax - records.length)
+    .concat(records);
 }
 
-/** Ids that people choose may be short, but whoever looks for one of those knows the collection. */
-const idLengthMin = 8;
+const textLengths = { min: 2, max: 100 };
 
-function useRecordsById(text: string) {
-  const collections = useLoadedCollections() ?? [];
-  const isId = text.length >= idLengthMin && /^[\w-]+$/.test(text);
+/** Records of all collections, one request once the typing rests. */
+function useSearch(text: string): readonly RecordModel[] {
+  const rested = useSettled(text);
+  const isSearched = rested.length >= textLengths.min && rested.length <= textLengths.max;
   const { data } = useQuery({
-    queryKey: ['record-by-id', text],
-    queryFn: async ({ signal }) => findById(collections, text, signal),
-    enabled: isId,
+    queryKey: ['search', rested],
+    queryFn: async ({ signal }) => call('GET /api/search', { query: { text: rested }, signal }),
+    enabled: isSearched && mayOpenRecords(),
   });
-  return isId ? (data ?? []) : [];
+  return isSearched && rested === text ? (data?.items ?? []) : [];
 }

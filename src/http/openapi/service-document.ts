@@ -20,6 +20,7 @@ import { cronSchemas } from '../routes/crons.ts';
 import { logSchemas } from '../routes/logs.ts';
 import { mailSchemas } from '../routes/mail.ts';
 import { recordHistorySchemas } from '../routes/record-history.ts';
+import { searchSchemas } from '../routes/search.ts';
 import { operatorInstanceSchemas } from '../routes/operator/instances.ts';
 import { operatorBackupSchemas } from '../routes/operator/backups.ts';
 import { operatorSchemaSchemas } from '../routes/operator/schema.ts';
@@ -111,6 +112,7 @@ const schemas = {
   ...recordSchemas,
   ...backupSchemas,
   ...recordHistorySchemas,
+  ...searchSchemas,
   ...batchSchemas,
   ...fileSchemas,
   ...collectionSchemas,

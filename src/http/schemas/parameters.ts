@@ -26,6 +26,11 @@ export const parameters: Readonly<Record<string, Schema>> = {
     description: '`true` to download the file rather than display it.',
     schema: { type: 'string' },
   }),
+  SearchText: inQuery('text', {
+    description: 'What to search for, without regard to case.',
+    required: true,
+    schema: { type: 'string', minLength: 2, maxLength: 100 },
+  }),
   EndpointId: inPath('id', 'Id of an endpoint.'),
   DeliveryId: inPath('id', 'Id of a delivery.'),
   EventId: inPath('id', 'Id of an event.'),
@@ -263,6 +268,7 @@ function inPath(name: string, description: string): Schema {
 
 interface Described {
   readonly description: string;
+  readonly required?: true;
   readonly schema: Schema;
 }
 

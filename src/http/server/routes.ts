@@ -35,6 +35,7 @@ import { replayRoutes } from '../routes/replays.ts';
 import { operatorFeedRoutes } from '../routes/operator/feed.ts';
 import { operatorInstanceRoutes } from '../routes/operator/instances.ts';
 import { ruleRoutes } from '../routes/rules.ts';
+import { searchRoutes } from '../routes/search.ts';
 import { signingKeyRoutes } from '../routes/signing-keys.ts';
 import { settingsRoutes } from '../routes/settings.ts';
 
@@ -42,6 +43,7 @@ import { settingsRoutes } from '../routes/settings.ts';
 export const routes: readonly Route[] = [
   ...recordRoutes,
   ...recordHistoryRoutes,
+  ...searchRoutes,
   ...batchRoutes,
   ...jobRoutes,
   ...fileRoutes,
