@@ -59,7 +59,7 @@ test('Retry now sends what waits for its next try, without a reload', { skip }, 
   assert.equal(stage.receiver.requests.length, 2);
   assert.equal(await page.locator('.attempt-hand').count(), 1, 'only the second attempt was asked for');
   await page.getByRole('link', { name: 'a superuser' }).click();
-  await page.locator('.audit-details').getByText('delivery.retry').waitFor();
+  await page.getByRole('complementary').getByText('"delivery.retry"').waitFor();
 });
 
 test(

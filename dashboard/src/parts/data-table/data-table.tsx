@@ -141,7 +141,8 @@ function Rows<Row extends { readonly id: string }>(props: RowsProps<Row>) {
   const before = items[0]?.start ?? 0;
   const after = virtualizer.getTotalSize() - (items.at(-1)?.end ?? 0);
   return (
-    <div className="data-scroll" ref={scroll} tabIndex={-1}>
+    // Rows without anything to press are scrolled by keys only where the list takes the focus.
+    <div className="data-scroll" ref={scroll} tabIndex={selection === undefined ? 0 : -1}>
       <table
         className="table data-table"
         style={leastWidth(layout.shown)}
