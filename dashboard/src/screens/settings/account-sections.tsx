@@ -85,11 +85,7 @@ const accounts: readonly Part[] = [
     kind: 'group',
     title: 'Alerts',
     parts: [
-      {
-        path: 'authAlert.enabled',
-        kind: 'switch',
-        label: 'Mail accounts about a sign-in from a new place',
-      },
+      { path: 'authAlert.enabled', kind: 'switch', label: 'Mail accounts about a sign-in from a new place' },
     ],
   },
   {

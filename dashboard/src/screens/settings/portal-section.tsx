@@ -95,11 +95,7 @@ function linkParts(endpoints: readonly Choice[]): readonly Part[] {
       label: 'Or those of an account',
       placeholder: 'users/r4nd0m1d0000001',
     },
-    {
-      path: 'mayChange',
-      kind: 'switch',
-      label: 'May change them and send again',
-    },
+    { path: 'mayChange', kind: 'switch', label: 'May change them and send again' },
     {
       path: 'expires',
       kind: 'date',

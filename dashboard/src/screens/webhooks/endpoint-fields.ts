@@ -7,6 +7,8 @@ import type { Form } from '../../parts/form/use-form.ts';
 type Create = Schemas['EndpointCreate'];
 export type OptionName = keyof Schemas['EndpointUpdate'];
 export type Place = 'main' | 'who' | 'content' | 'receiver' | 'pace';
+type WithoutPath<One> = One extends Field ? Omit<One, 'path'> : never;
+type Option = WithoutPath<Field> & { readonly place: Place };
 export type PlacedField = Field & { readonly place: Place };
 
 /** What a new endpoint has, as docs/webhooks-reference.md says. */
@@ -36,10 +38,9 @@ const certificateText = '-----BEGIN CERTIFICATE-----';
  * Every option of an endpoint, in the order of the form: one that the API gains is a type error here until it has a row.
  * docs/webhooks-reference.md says what each means.
  */
-export const options: { readonly [Name in OptionName]: PlacedField & Beginning<Name> } = {
+export const options: { readonly [Name in OptionName]: Option & Beginning<Name> } = {
   url: {
     place: 'main',
-    path: 'url',
     initial: '',
     kind: 'text',
     type: 'url',
@@ -51,7 +52,6 @@ export const options: { readonly [Name in OptionName]: PlacedField & Beginning<N
   },
   description: {
     place: 'main',
-    path: 'description',
     initial: '',
     kind: 'text',
     lengthMax: 1_000,
@@ -60,7 +60,6 @@ export const options: { readonly [Name in OptionName]: PlacedField & Beginning<N
   },
   events: {
     place: 'main',
-    path: 'events',
     initial: recordKinds,
     kind: 'set',
     label: 'Events',
@@ -68,7 +67,6 @@ export const options: { readonly [Name in OptionName]: PlacedField & Beginning<N
   },
   collections: {
     place: 'main',
-    path: 'collections',
     initial: [],
     kind: 'set',
     label: 'Collections',
@@ -79,7 +77,6 @@ export const options: { readonly [Name in OptionName]: PlacedField & Beginning<N
   },
   filter: {
     place: 'main',
-    path: 'filter',
     initial: '',
     kind: 'text',
     isMono: true,
@@ -90,7 +87,6 @@ export const options: { readonly [Name in OptionName]: PlacedField & Beginning<N
   },
   schedule: {
     place: 'main',
-    path: 'schedule',
     initial: null,
     kind: 'delays',
     label: 'Retries after',
@@ -98,7 +94,6 @@ export const options: { readonly [Name in OptionName]: PlacedField & Beginning<N
   },
   name: {
     place: 'who',
-    path: 'name',
     initial: '',
     kind: 'text',
     isMono: true,
@@ -109,7 +104,6 @@ export const options: { readonly [Name in OptionName]: PlacedField & Beginning<N
   },
   owner: {
     place: 'who',
-    path: 'owner',
     initial: '',
     kind: 'text',
     isMono: true,
@@ -119,7 +113,6 @@ export const options: { readonly [Name in OptionName]: PlacedField & Beginning<N
   },
   contact: {
     place: 'who',
-    path: 'contact',
     initial: '',
     kind: 'text',
     type: 'email',
@@ -129,7 +122,6 @@ export const options: { readonly [Name in OptionName]: PlacedField & Beginning<N
   },
   payload: {
     place: 'content',
-    path: 'payload',
     initial: 'full',
     kind: 'choice',
     label: 'Payload',
@@ -142,7 +134,6 @@ export const options: { readonly [Name in OptionName]: PlacedField & Beginning<N
   },
   fields: {
     place: 'content',
-    path: 'fields',
     initial: [],
     kind: 'list',
     isInline: true,
@@ -153,7 +144,6 @@ export const options: { readonly [Name in OptionName]: PlacedField & Beginning<N
   },
   transitions: {
     place: 'content',
-    path: 'transitions',
     initial: false,
     kind: 'switch',
     label: 'Keep an exact copy',
@@ -161,14 +151,12 @@ export const options: { readonly [Name in OptionName]: PlacedField & Beginning<N
   },
   cloudEvents: {
     place: 'content',
-    path: 'cloudEvents',
     initial: false,
     kind: 'switch',
     label: 'Add CloudEvents headers',
   },
   headers: {
     place: 'receiver',
-    path: 'headers',
     initial: {},
     kind: 'pairs',
     sign: ':',
@@ -179,7 +167,6 @@ export const options: { readonly [Name in OptionName]: PlacedField & Beginning<N
   },
   oauth2: {
     place: 'receiver',
-    path: 'oauth2',
     initial: null,
     kind: 'optional',
     label: 'Authorize requests with an OAuth 2.0 token',
@@ -194,7 +181,6 @@ export const options: { readonly [Name in OptionName]: PlacedField & Beginning<N
   },
   clientCertificate: {
     place: 'receiver',
-    path: 'clientCertificate',
     initial: null,
     kind: 'optional',
     label: 'Present a client certificate',
@@ -224,7 +210,6 @@ export const options: { readonly [Name in OptionName]: PlacedField & Beginning<N
   },
   ca: {
     place: 'receiver',
-    path: 'ca',
     initial: '',
     kind: 'text',
     isMono: true,
@@ -236,7 +221,6 @@ export const options: { readonly [Name in OptionName]: PlacedField & Beginning<N
   },
   ed25519: {
     place: 'receiver',
-    path: 'ed25519',
     initial: false,
     kind: 'switch',
     label: 'Add Ed25519 signatures',
@@ -244,7 +228,6 @@ export const options: { readonly [Name in OptionName]: PlacedField & Beginning<N
   },
   order: {
     place: 'pace',
-    path: 'order',
     initial: 'none',
     kind: 'choice',
     label: 'Order',
@@ -260,7 +243,6 @@ export const options: { readonly [Name in OptionName]: PlacedField & Beginning<N
   },
   onExhausted: {
     place: 'pace',
-    path: 'onExhausted',
     initial: 'skip',
     kind: 'choice',
     label: 'When a delivery fails for good',
@@ -269,7 +251,6 @@ export const options: { readonly [Name in OptionName]: PlacedField & Beginning<N
   },
   coalesce: {
     place: 'pace',
-    path: 'coalesce',
     initial: false,
     kind: 'switch',
     label: 'Send only the latest waiting change of a record',
@@ -277,7 +258,6 @@ export const options: { readonly [Name in OptionName]: PlacedField & Beginning<N
   },
   batch: {
     place: 'pace',
-    path: 'batch',
     initial: null,
     kind: 'optional',
     label: 'Send several events in one request',
@@ -290,7 +270,6 @@ export const options: { readonly [Name in OptionName]: PlacedField & Beginning<N
   },
   timeoutMs: {
     place: 'pace',
-    path: 'timeoutMs',
     initial: 15_000,
     kind: 'duration',
     unit: 'ms',
@@ -299,7 +278,6 @@ export const options: { readonly [Name in OptionName]: PlacedField & Beginning<N
   },
   maxInFlight: {
     place: 'pace',
-    path: 'maxInFlight',
     initial: 16,
     kind: 'number',
     label: 'Concurrent requests',
@@ -307,7 +285,6 @@ export const options: { readonly [Name in OptionName]: PlacedField & Beginning<N
   },
   rateLimit: {
     place: 'pace',
-    path: 'rateLimit',
     initial: 0,
     kind: 'number',
     label: 'Requests per second',
@@ -315,7 +292,6 @@ export const options: { readonly [Name in OptionName]: PlacedField & Beginning<N
   },
   maxAgeSeconds: {
     place: 'pace',
-    path: 'maxAgeSeconds',
     initial: null,
     kind: 'duration',
     isNullable: true,
@@ -325,16 +301,16 @@ export const options: { readonly [Name in OptionName]: PlacedField & Beginning<N
 };
 
 /** What can be decided only when an endpoint is made. */
-export const beginnings: { readonly [Name in Exclude<keyof Create, OptionName>]: Field & Beginning<Name> } = {
+export const beginnings: {
+  readonly [Name in Exclude<keyof Create, OptionName>]: WithoutPath<Field> & Beginning<Name>;
+} = {
   secret: {
-    path: 'secret',
     initial: '',
     kind: 'secret',
     label: 'Signing secret',
     help: 'Empty for a random one. Otherwise 16 to 256 characters, as whsec_ and base64.',
   },
   status: {
-    path: 'status',
     initial: 'active',
     kind: 'choice',
     label: 'Begins',

@@ -12,7 +12,7 @@ import {
 
 /** What a new endpoint begins with, by the names of its options. */
 export const newEndpoint: Values = Object.fromEntries<unknown>(
-  [...Object.values(options), ...Object.values(beginnings)].map(({ path, initial }) => [path, initial]),
+  Object.entries({ ...options, ...beginnings }).map(([path, { initial }]) => [path, initial]),
 );
 
 /** What an API key for some endpoints may change: where and how they are sent events, and not which. */
@@ -48,7 +48,8 @@ interface EndpointParts {
 
 /** Returns the form of an endpoint. */
 export function endpointParts({ collections, isNew, isBound }: EndpointParts): readonly Part[] {
-  const fields = Object.values(options)
+  const fields = membersOf(options)
+    .map((path): PlacedField => ({ ...options[path], path }))
     .filter(({ path }) => !isBound || changeableNames.has(path))
     .map((field) => completed(field, collections, isNew));
   const main = fields.filter(({ place }) => place === 'main');
@@ -67,7 +68,13 @@ export function endpointParts({ collections, isNew, isBound }: EndpointParts): r
       parts: withRow(fields.filter((field) => field.place === place)),
     })),
     ...(isNew
-      ? [{ kind: 'fold' as const, title: 'Secret and status', parts: Object.values(beginnings) }]
+      ? [
+          {
+            kind: 'fold' as const,
+            title: 'Secret and status',
+            parts: membersOf(beginnings).map((path) => ({ ...beginnings[path], path })),
+          },
+        ]
       : []),
   ];
 }
