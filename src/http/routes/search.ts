@@ -30,7 +30,7 @@ export const searchSchemas: Readonly<Record<string, Schema>> = {
     items: {
       type: 'array',
       maxItems: searchLimits.itemsMax,
-      items: schemaReference('Record'),
+      items: schemaReference('AnyRecord'),
       description: `At most ${searchLimits.itemsOfCollectionMax} records of a collection, with the searched fields alone and 200 characters of each.`,
     },
     collections: { type: 'integer', description: 'Collections that the caller may list.' },
