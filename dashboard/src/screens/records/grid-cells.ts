@@ -16,6 +16,12 @@ export interface CellPlace {
   readonly point?: { readonly x: number; readonly y: number };
 }
 
+/** A column whose summary is shown, and where. */
+export interface ColumnPlace {
+  readonly field: string;
+  readonly point: { readonly x: number; readonly y: number };
+}
+
 interface CellOptions {
   readonly rows: readonly RecordModel[];
   readonly openId: string | undefined;
@@ -34,12 +40,13 @@ interface KeyContext {
 
 export type Cells = ReturnType<typeof useCells>;
 
-/** Which cell is selected, which is being edited, and which has its menu open. */
+/** Which cell is selected, which is being edited, which has its menu open, and of which column a summary is shown. */
 export function useCells(options: CellOptions) {
   const { rows, openId, selection, grid, setActive, onOpen, onClose } = options;
   const [activeField, setActiveField] = useState<string>();
   const [edited, setEdited] = useState<CellPlace>();
   const [menu, setMenu] = useState<CellPlace>();
+  const [summary, setSummary] = useState<ColumnPlace>();
   // A link or a button of a row would keep the focus, and the keys with it.
   const focus = (): void => grid.current?.focus({ preventScroll: true });
   const selectRow = (id: string): void => {
@@ -69,6 +76,7 @@ export function useCells(options: CellOptions) {
   });
   const movement = (context: KeyContext): GridMovement => ({
     ...rowKeys(context, { rows, selection, selectRow, open: actions.open }),
+    isEdited: edited !== undefined,
     ...cellKeys(context, { rows, grid, activeField, setActive, setActiveField, setEdited, setMenu }),
   });
   /** The cell below is next after Enter, the one beside after Tab, as in a spreadsheet. */
@@ -76,7 +84,19 @@ export function useCells(options: CellOptions) {
     if (step === 'down') movement(context).select(context.current + 1);
     else movement(context).selectColumn(step === 'right' ? 1 : -1);
   };
-  return { activeField, edited, menu, actions, movement, setEdited, setMenu, goOn, focus };
+  return {
+    activeField,
+    edited,
+    menu,
+    summary,
+    actions,
+    movement,
+    setEdited,
+    setMenu,
+    setSummary,
+    goOn,
+    focus,
+  };
 }
 
 interface RowKeyOptions extends Pick<CellOptions, 'rows' | 'selection'> {

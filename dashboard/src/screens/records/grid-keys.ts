@@ -4,6 +4,8 @@ import type { KeyboardEvent } from 'react';
 export interface GridMovement {
   readonly current: number;
   readonly hasCell: boolean;
+  /** Its editor is on its way: what is typed is for that. */
+  readonly isEdited: boolean;
   readonly select: (position: number) => void;
   /** Says whether there is a cell so many columns on. */
   readonly selectColumn: (step: number) => boolean;
@@ -53,6 +55,7 @@ function move({ key, shiftKey }: KeyboardEvent, { current, select, ...movement }
 }
 
 function pressOnCell({ key, shiftKey }: KeyboardEvent, movement: GridMovement): boolean {
+  if (movement.isEdited && key.length === 1) return movement.begin(key);
   // Beyond the last cell of the row, Tab leaves the table.
   if (key === 'Tab') return movement.selectColumn(shiftKey ? -1 : 1);
   if (key === 'Home') return movement.selectColumn(-farAway);
