@@ -31,7 +31,7 @@ const floatingParts =
   /node_modules\/(?:@radix-ui|@floating-ui|aria-hidden|react-remove-scroll|react-style-singleton|use-callback-ref|use-sidecar|get-nonce)/;
 /** Of the records, what the table has and is made with, but neither editors nor the work on many of them at once. */
 const sharedByRecords =
-  /dashboard\/src\/(?:api\/records|screens\/records\/(?!bulk|conflict|csv|editors|export|field-editor|record-draft|undo|use-work|work-)|parts\/data-table\/use-selection)|@tanstack\/(?:react-)?(?:table|virtual)/;
+  /dashboard\/src\/(?:api\/records|screens\/records\/(?!bulk|cell-condition|conflict|csv|editors|export|field-editor|record-draft|undo|use-work|work-)|parts\/data-table\/use-selection)|@tanstack\/(?:react-)?(?:table|virtual)/;
 /** What the other lists are made of, which are tables with columns, and what often stands beside them. */
 const sharedByTables = /dashboard\/src\/(?:parts\/(?:data-table|backup-words|secret-once|plot\.)|api\/audit)/;
 

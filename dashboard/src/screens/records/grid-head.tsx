@@ -1,8 +1,9 @@
 import ArrowDown from 'lucide-react/icons/arrow-down';
 import ArrowUp from 'lucide-react/icons/arrow-up';
-import { useState } from 'react';
+import { useState, type DragEvent } from 'react';
 import { TypeIcon } from '../../parts/type-icon.tsx';
 import type { Columns } from './column-layout.ts';
+import type { ColumnPlace } from './grid-cells.ts';
 import { parseSort } from './record-search.ts';
 
 interface GridHeadProps {
@@ -13,12 +14,20 @@ interface GridHeadProps {
   readonly choice?: 'all' | 'some' | 'none';
   readonly onChooseAll?: () => void;
   readonly onSort: (field: string, adds: boolean) => void;
+  readonly onSummary?: (place: ColumnPlace) => void;
 }
 
-/** The names of the columns: a click sorts, with shift in addition; dragging moves one, and its edge makes it wider. */
-export function GridHead({ columns, sort, width, choice = 'none', onChooseAll, onSort }: GridHeadProps) {
-  const [dragged, setDragged] = useState<string>();
-  const [over, setOver] = useState<string>();
+/** The names of the columns: a click sorts, with shift in addition; dragging moves one, its edge makes it wider, and a right click sums it up. */
+export function GridHead({
+  columns,
+  sort,
+  width,
+  choice = 'none',
+  onChooseAll,
+  onSort,
+  onSummary,
+}: GridHeadProps) {
+  const dragging = useDragging(columns);
   const terms = parseSort(sort);
   const headers = columns.table.getHeaderGroups()[0]?.headers ?? [];
   const pins = pinOffsets(columns);
@@ -47,24 +56,15 @@ export function GridHead({ columns, sort, width, choice = 'none', onChooseAll, o
               className="head-cell"
               role="columnheader"
               aria-sort={term === undefined ? 'none' : term.isDescending ? 'descending' : 'ascending'}
-              data-over={over === name && dragged !== name ? '' : undefined}
+              data-over={dragging.isOver(name) ? '' : undefined}
               data-pinned={pins.has(name) ? '' : undefined}
               style={{ inlineSize: header.getSize(), insetInlineStart: pins.get(name) }}
               draggable={!header.column.getIsResizing()}
-              onDragStart={() => setDragged(name)}
-              onDragEnd={() => {
-                setDragged(undefined);
-                setOver(undefined);
-              }}
-              onDragOver={(event) => {
-                if (dragged === undefined) return;
+              onContextMenu={(event) => {
                 event.preventDefault();
-                setOver(name);
+                onSummary?.({ field: name, point: { x: event.clientX, y: event.clientY } });
               }}
-              onDrop={(event) => {
-                event.preventDefault();
-                if (dragged !== undefined && dragged !== name) columns.move(dragged, name);
-              }}
+              {...dragging.handlers(name)}
             >
               <button type="button" className="head-button" onClick={(event) => onSort(name, event.shiftKey)}>
                 {field !== undefined && <TypeIcon field={field} />}
@@ -84,6 +84,31 @@ export function GridHead({ columns, sort, width, choice = 'none', onChooseAll, o
       </div>
     </div>
   );
+}
+
+/** A column that is dragged goes to the place of the one that it is dropped on. */
+function useDragging({ move }: Columns) {
+  const [dragged, setDragged] = useState<string>();
+  const [over, setOver] = useState<string>();
+  return {
+    isOver: (name: string) => over === name && dragged !== name,
+    handlers: (name: string) => ({
+      onDragStart: () => setDragged(name),
+      onDragEnd: () => {
+        setDragged(undefined);
+        setOver(undefined);
+      },
+      onDragOver: (event: DragEvent) => {
+        if (dragged === undefined) return;
+        event.preventDefault();
+        setOver(name);
+      },
+      onDrop: (event: DragEvent) => {
+        event.preventDefault();
+        if (dragged !== undefined && dragged !== name) move(dragged, name);
+      },
+    }),
+  };
 }
 
 /** The width of what stands before the first column. */

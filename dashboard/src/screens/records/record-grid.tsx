@@ -12,6 +12,7 @@ import { useGridColumns } from './use-grid-columns.ts';
 import type { Selection } from '../../parts/data-table/use-selection.ts';
 
 const CellEditor = lazy(async () => ({ default: (await import('./cell-editor.tsx')).CellEditor }));
+const ColumnSummary = lazy(async () => ({ default: (await import('./column-summary.tsx')).ColumnSummary }));
 const CellMenu = lazy(async () => ({ default: (await import('./cell-menu.tsx')).CellMenu }));
 
 interface RecordGridProps {
@@ -44,7 +45,7 @@ const nearEnd = 60;
 
 /** The table. Only the rows in sight are in the page; keys move the selected cell, and the focus stays on the whole. */
 export function RecordGrid(props: RecordGridProps) {
-  const { collection, collections, columns, rows, openId, gone, selection } = props;
+  const { collection, columns, rows, openId, selection } = props;
   const id = useId();
   const scroll = useRef<HTMLDivElement>(null);
   const [active, setActive] = useState<string>();
@@ -54,7 +55,6 @@ export function RecordGrid(props: RecordGridProps) {
   const { gridColumns, width } = useGridColumns(columns);
   const cells = useCells({ ...props, grid: scroll, setActive });
   const current = rows.findIndex((record) => record.id === (active ?? openId));
-  const hasOpenRecord = openId !== undefined && openId !== 'new';
   const hasCell = gridColumns.some(({ field }) => field.name === cells.activeField);
   const activeId = hasCell ? `${id}-${current}-${cells.activeField}` : `${id}-${current}`;
   const keys = { current, gridColumns, virtualizer };
@@ -81,35 +81,62 @@ export function RecordGrid(props: RecordGridProps) {
         choice={choiceOf(selection, rows.length)}
         onChooseAll={selection.toggleLoaded}
         onSort={props.onSort}
+        onSummary={cells.setSummary}
       />
-      <div
-        className="grid-body"
-        role="rowgroup"
-        style={{ blockSize: virtualizer.getTotalSize(), inlineSize: width }}
-      >
-        {shown.map(({ index, start }) => {
-          const record = rows[index];
-          if (record === undefined) return null;
-          const isCurrent = index === current;
-          return (
-            <GridRow
-              key={record.id}
-              id={`${id}-${index}`}
-              index={index}
-              start={start}
-              record={record}
-              columns={gridColumns}
-              collections={collections}
-              isActive={record.id === openId || (isCurrent && !hasOpenRecord)}
-              activeField={isCurrent ? cells.activeField : undefined}
-              isChosen={selection.has(record.id)}
-              isGone={gone.has(record.id)}
-              actions={cells.actions}
-            />
-          );
-        })}
-      </div>
+      <GridBody
+        {...props}
+        id={id}
+        virtualizer={virtualizer}
+        gridColumns={gridColumns}
+        width={width}
+        current={current}
+        cells={cells}
+      />
       <CellTools {...props} cells={cells} grid={scroll} onNext={(step) => cells.goOn(keys, step)} />
+    </div>
+  );
+}
+
+interface GridBodyProps extends RecordGridProps {
+  readonly id: string;
+  readonly virtualizer: ReturnType<typeof useVirtualRows>;
+  readonly gridColumns: ReturnType<typeof useGridColumns>['gridColumns'];
+  readonly width: number;
+  readonly current: number;
+  readonly cells: Cells;
+}
+
+function GridBody(props: GridBodyProps) {
+  const { id, rows, collections, openId, gone, selection, virtualizer, gridColumns, width, current, cells } =
+    props;
+  const hasOpenRecord = openId !== undefined && openId !== 'new';
+  return (
+    <div
+      className="grid-body"
+      role="rowgroup"
+      style={{ blockSize: virtualizer.getTotalSize(), inlineSize: width }}
+    >
+      {virtualizer.getVirtualItems().map(({ index, start }) => {
+        const record = rows[index];
+        if (record === undefined) return null;
+        const isCurrent = index === current;
+        return (
+          <GridRow
+            key={record.id}
+            id={`${id}-${index}`}
+            index={index}
+            start={start}
+            record={record}
+            columns={gridColumns}
+            collections={collections}
+            isActive={record.id === openId || (isCurrent && !hasOpenRecord)}
+            activeField={isCurrent ? cells.activeField : undefined}
+            isChosen={selection.has(record.id)}
+            isGone={gone.has(record.id)}
+            actions={cells.actions}
+          />
+        );
+      })}
     </div>
   );
 }
@@ -125,15 +152,16 @@ interface CellToolsProps extends RecordGridProps {
   readonly onNext: (step: 'down' | 'right' | 'left') => void;
 }
 
-/** What floats above a cell: its editor, or its menu. Each comes when it is first wanted. */
+/** What floats above the table: the editor of a cell, its menu, or the summary of its column. Each comes when it is first wanted. */
 function CellTools({ cells, grid, ...props }: CellToolsProps) {
   const { collection, collections, columns, rows } = props;
-  const { edited, menu } = cells;
+  const { edited, menu, summary } = cells;
   const placeOf = (place: CellPlace | undefined) => {
     const record = rows.find(({ id }) => id === place?.id);
     const field = columns.fieldOf(place?.field ?? '');
     return record === undefined || field === undefined ? undefined : { record, field };
   };
+  const summed = columns.fieldOf(summary?.field ?? '');
   const [editing, pointing] = [placeOf(edited), placeOf(menu)];
   return (
     <Suspense fallback={null}>
@@ -162,8 +190,23 @@ function CellTools({ cells, grid, ...props }: CellToolsProps) {
           onFilter={props.onFilter}
           onOpen={() => props.onOpen(pointing.record.id)}
           onEdit={() => cells.setEdited({ id: pointing.record.id, field: pointing.field.name })}
+          onSummary={() =>
+            menu.point !== undefined && cells.setSummary({ field: menu.field, point: menu.point })
+          }
           onClose={() => {
             cells.setMenu(undefined);
+            cells.focus();
+          }}
+        />
+      )}
+      {summed !== undefined && summary !== undefined && (
+        <ColumnSummary
+          collection={collection}
+          field={summed}
+          point={summary.point}
+          onFilter={props.onFilter}
+          onClose={() => {
+            cells.setSummary(undefined);
             cells.focus();
           }}
         />
