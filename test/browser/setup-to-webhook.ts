@@ -18,7 +18,7 @@ test(
     await page.getByRole('button', { name: 'Create account' }).click();
     await page.getByRole('heading', { name: 'Your first webhook' }).waitFor();
     await assertAccessible(page, 'overview of an empty instance');
-    await page.getByRole('button', { name: 'Make the collection' }).click();
+    await page.getByRole('button', { name: 'Create collection' }).click();
     await page.getByRole('link', { name: 'New record in posts' }).click();
     await page.getByLabel('title').fill('First');
     await page

@@ -10,7 +10,7 @@ import { setDensity, setTheme, useDensity, useTheme } from '../browser/theme.ts'
 import { Menu, MenuChoice, MenuItem, MenuLine } from '../parts/menu.tsx';
 
 export const themeChoices = [
-  { value: 'auto', label: 'As the system', icon: Monitor },
+  { value: 'auto', label: 'System', icon: Monitor },
   { value: 'light', label: 'Light', icon: Sun },
   { value: 'dark', label: 'Dark', icon: Moon },
 ] as const;
@@ -35,7 +35,7 @@ export function AccountMenu({ label, onLeave }: AccountMenuProps) {
     <Menu
       align="start"
       trigger={
-        <button type="button" className="account">
+        <button type="button" className="account-button">
           <span className="monogram" aria-hidden>
             {label.slice(0, 1)}
           </span>

@@ -11,11 +11,11 @@ export function FailedPage({ error, reset }: ErrorComponentProps) {
   return (
     <Empty
       icon={<TriangleAlert size={24} strokeWidth={1.5} aria-hidden />}
-      title="This screen could not be shown"
+      title="This page failed to load"
       actions={
         <>
           <Button onClick={reset}>Try again</Button>
-          <Button onClick={() => location.reload()}>Load the page again</Button>
+          <Button onClick={() => location.reload()}>Reload page</Button>
         </>
       }
     >
@@ -29,14 +29,14 @@ export function LostPage() {
   return (
     <Empty
       icon={<Compass size={24} strokeWidth={1.5} aria-hidden />}
-      title="Nothing is here"
+      title="Page not found"
       actions={
         <Link to="/overview" className="button">
-          To the overview
+          Go to overview
         </Link>
       }
     >
-      The address may be mistyped, or of a newer version than this one.
+      Check the address, or go back to the overview.
     </Empty>
   );
 }

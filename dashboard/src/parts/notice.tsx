@@ -40,7 +40,7 @@ export function FailureNotice({
       {requestId !== '' && (
         <div className="notice-request">
           Request <span className="mono">{requestId}</span>
-          <CopyButton text={requestId} label="Copy the id of the request" />
+          <CopyButton text={requestId} label="Copy request ID" />
         </div>
       )}
       {onRetry !== undefined && (

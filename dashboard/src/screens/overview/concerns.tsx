@@ -165,7 +165,7 @@ function unmatchedOf(endpoints: readonly ListedEndpoint[], ids: readonly string[
       key: 'unmatched',
       tone: 'waiting',
       title: `${plural(rows.length, 'endpoint')} never matched`,
-      causes: 'No change has met the filter.',
+      causes: 'No change has matched the filter.',
       renderDetails: () => <EndpointLines rows={rows} />,
     },
   ];
@@ -266,7 +266,7 @@ function unsetOf(settings: Settings | undefined): readonly Concern[] {
       key: 'mail',
       tone: 'waiting',
       title: 'No mail server',
-      causes: 'Nobody can reset a password or sign in with a code.',
+      causes: 'Password resets and sign-in codes are not sent.',
       section: 'mail',
     },
   ];

@@ -66,13 +66,13 @@ function Figures({ collections }: { readonly collections: readonly Collection[] 
         {endpoints !== undefined && `of ${endpoints.length.toLocaleString()}`}
       </Figure>
       <Figure name="Waiting deliveries" value={webhooks && waitingCount(webhooks)}>
-        {webhooks?.waiting === 0 ? 'everything is sent' : 'for active endpoints'}
+        {webhooks?.waiting === 0 ? 'all sent' : 'for active endpoints'}
       </Figure>
       <Figure
         name="Oldest waiting delivery"
         value={oldest === undefined ? undefined : oldest === 0 ? 'None' : duration(oldest)}
       >
-        {oldest === 0 ? 'everything is delivered' : 'since its event'}
+        {oldest === 0 ? 'all delivered' : 'since its event'}
       </Figure>
     </section>
   );

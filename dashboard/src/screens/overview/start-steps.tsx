@@ -29,8 +29,8 @@ export function StartSteps({ collections }: { readonly collections: readonly Col
         <span className="faint">in three steps</span>
       </div>
       <ol className="start-steps">
-        <Step title="Make a collection" isDone={first !== undefined}>
-          <p className="soft">Records of one kind, with the same fields: posts, orders, customers.</p>
+        <Step title="Create a collection" isDone={first !== undefined}>
+          <p className="soft">A table of records with the same fields: posts, orders, customers.</p>
           {first === undefined ? <CollectionForm /> : <p className="mono">{first.name}</p>}
         </Step>
         <Step title="Create a record" isDone={hasRecord}>
@@ -49,8 +49,7 @@ export function StartSteps({ collections }: { readonly collections: readonly Col
         </Step>
         <Step title="Add an endpoint" isDone={hasEndpoint}>
           <p className="soft">
-            The URL that is told of each change. Without one of your own, the built-in catcher shows what is
-            sent.
+            The URL that receives each change. No URL yet? The built-in catcher shows what would arrive.
           </p>
           {!hasEndpoint && (
             <Link
@@ -113,7 +112,7 @@ function CollectionForm() {
       <LabelledField
         id="collection-name"
         label="Name"
-        help="It begins with the fields title, text, created and updated."
+        help="Starts with the fields title, text, created and updated."
         error={message}
       >
         <input
@@ -128,9 +127,9 @@ function CollectionForm() {
       </LabelledField>
       {error !== undefined && message === undefined && <FailureNotice error={error} />}
       <Button type="submit" tone="primary" disabled={isBusy}>
-        Make the collection
+        Create collection
       </Button>
-      <Link to="/new-collection">Or define its fields yourself</Link>
+      <Link to="/new-collection">Or define the fields yourself</Link>
     </form>
   );
 }
