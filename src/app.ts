@@ -172,7 +172,7 @@ async function openOrWait(
     const nowMs = systemClock.monotonic();
     if (nowMs - loggedMs < waitLogMs) return;
     loggedMs = nowMs;
-    parts.logger.warn('Waiting for nodes of an older version to stop, which the new tables do not admit.', {
+    parts.logger.warn('Waiting for nodes of an older, incompatible version to stop.', {
       nodes,
     });
   };

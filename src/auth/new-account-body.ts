@@ -140,7 +140,7 @@ async function downloadPicture(
     return firstProblem([file], options) === undefined ? file : undefined;
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error;
-    instance.logger.warn('The picture of a sign-in provider was not downloaded.', {
+    instance.logger.warn('The avatar from a sign-in provider could not be downloaded.', {
       instance: instance.id,
       provider,
       error,

@@ -45,22 +45,24 @@ export const dataFlags: readonly FlagDefinition[] = [
   {
     name: 'postgres',
     value: 'URL',
-    description: 'keep everything in this PostgreSQL database (15 to 18) instead',
+    description: 'store everything in this PostgreSQL database (15 to 18)',
     isSecret: true,
   },
-  { name: 'postgres-file', value: 'FILE', description: 'file with that URL, which may hold a password' },
+  { name: 'postgres-file', value: 'FILE', description: 'file with the URL of the database' },
   {
     name: 'files',
     value: 'DIR',
-    description:
-      'keep files of records here, in a folder that all nodes share, and not in the data directory',
+    description: 'folder for files of records, shared by all nodes, instead of the data directory',
   },
   {
     name: 'backups',
     value: 'DIR',
-    description: 'keep the backups that superusers make here, and not in `backups` of the data directory',
+    description: 'folder for backups made by superusers, instead of `backups` in the data directory',
   },
-  { name: 'allow-unsafe-postgres', description: 'accept a server that may lose acknowledged writes' },
+  {
+    name: 'allow-unsafe-postgres',
+    description: 'accept a PostgreSQL server that may lose acknowledged writes',
+  },
   {
     name: 'key-file',
     value: 'FILE',
@@ -69,7 +71,7 @@ export const dataFlags: readonly FlagDefinition[] = [
   {
     name: 'keep-upgrade-copies',
     value: 'COUNT',
-    description: 'how many copies of each file are kept as it was before an upgrade',
+    description: 'how many copies of each file to keep from before an upgrade',
     fallback: '1',
   },
 ];
@@ -133,7 +135,7 @@ export const serverFlags: readonly FlagDefinition[] = [
   {
     name: 'trusted-proxies',
     value: 'CIDR,…',
-    description: 'proxies whose X-Forwarded-For says where a client is',
+    description: 'proxies whose X-Forwarded-For header is trusted',
   },
   { name: 'strict-hosts', description: 'answer only on hosts that are bound to an instance' },
   {
@@ -151,38 +153,38 @@ export const serverFlags: readonly FlagDefinition[] = [
   {
     name: 'stop-timeout',
     value: 'SECONDS',
-    description: 'how long webhooks in flight may take to end on a stop',
+    description: 'how long a stop waits for webhooks in flight',
     fallback: '20',
   },
   {
     name: 'host-threads',
     value: 'COUNT',
     description:
-      'how many threads run the instances; 0 for the one that takes requests, auto for that one until a second instance is used',
+      'how many threads run instances; 0 for the request thread, auto for that thread until a second instance is used',
     fallback: 'auto',
   },
   {
     name: 'query-timeout',
     value: 'SECONDS',
-    description: 'how long a list or a rule may search',
+    description: 'time limit of a list or a rule',
     fallback: '1',
   },
   {
     name: 'webhook-slots',
     value: 'COUNT',
-    description: 'how many webhooks may be on their way at once',
+    description: 'maximum number of webhooks in flight',
     fallback: '2048',
   },
   {
     name: 'webhook-body-max',
     value: 'KIB',
-    description: 'the largest record that a webhook carries whole, in KiB',
+    description: 'largest record that a webhook includes whole, in KiB',
     fallback: '256',
   },
   {
     name: 'answer-memory',
     value: 'MIB',
-    description: 'how much memory the bodies and answers of all clients may take, in MiB',
+    description: 'maximum memory for request bodies and responses, in MiB',
     fallback: '512',
   },
   {
@@ -194,43 +196,43 @@ export const serverFlags: readonly FlagDefinition[] = [
   {
     name: 'realtime-connections',
     value: 'COUNT',
-    description: 'how many realtime connections an instance may have',
+    description: 'maximum realtime connections of an instance',
     fallback: '10000',
   },
   {
     name: 'realtime-connections-per-address',
     value: 'COUNT',
-    description: 'how many of them guests from one address may have',
+    description: 'maximum realtime connections of guests from one address',
     fallback: '1000',
   },
   {
     name: 'webhook-days',
     value: 'DAYS',
-    description: 'how long events and deliveries are kept, 0 for ever',
+    description: 'how long to keep events and deliveries, 0 for ever',
     fallback: '30',
   },
   {
     name: 'webhook-bytes',
     value: 'SIZE',
     description:
-      'how large the logs of events may be together, as 10GiB or 10%; by default 10% of the disk, with PostgreSQL any size; 0 for any size',
+      'maximum size of all event logs, as 10GiB or 10%; by default 10% of the disk, with PostgreSQL unlimited; 0 for unlimited',
   },
   {
     name: 'upgrade-wait',
     value: 'SECONDS',
-    description: 'how long a newer version waits for nodes that its tables do not admit',
+    description: 'how long a newer version waits for incompatible nodes to stop',
     fallback: '300',
   },
   {
     name: 'check-hours',
     value: 'HOURS',
-    description: 'how often everything that is stored is searched for damage, 0 for never',
+    description: 'how often stored data is checked for damage, 0 for never',
     fallback: '24',
   },
   {
     name: 'audit-days',
     value: 'DAYS',
-    description: 'how long the audit log is kept, 0 for ever',
+    description: 'how long to keep the audit log, 0 for ever',
     fallback: '90',
   },
   deletedDaysFlag,
@@ -243,14 +245,14 @@ export const serverFlags: readonly FlagDefinition[] = [
   {
     name: 'backup-keep',
     value: 'COUNT',
-    description: 'how many of these backups are kept for each instance',
+    description: 'how many scheduled backups to keep for each instance',
     fallback: '7',
   },
   ...backupAccountFlags,
   {
     name: 'metrics-port',
     value: 'PORT',
-    description: 'serve metrics for Prometheus on this port, 0 for a free one, to whoever reaches it',
+    description: 'serve Prometheus metrics on this port, without authentication; 0 for a free one',
   },
   {
     name: 'metrics-host',
@@ -261,7 +263,7 @@ export const serverFlags: readonly FlagDefinition[] = [
   {
     name: 'metrics-names',
     value: 'NAME,…',
-    description: 'names of hosts with a dot by which metrics may be read',
+    description: 'host names with a dot that may be used to read metrics',
   },
   { name: 'access-log', description: 'write a line of JSON for each request' },
   {
@@ -278,20 +280,20 @@ export const clientFlags: readonly FlagDefinition[] = [
   {
     name: 'url',
     value: 'URL',
-    description: 'a service that runs, or one of its instances (https://host/i/acme)',
+    description: 'URL of a service, or of one of its instances (https://host/i/acme)',
   },
   {
     name: 'token',
     value: 'TOKEN',
-    description: 'the token of a superuser, or an API key, for that service',
+    description: 'token of a superuser, or an API key',
     isSecret: true,
   },
-  { name: 'token-file', value: 'FILE', description: 'file with that token' },
-  { name: 'profile', value: 'NAME', description: 'a service that `chancery login` has noted' },
+  { name: 'token-file', value: 'FILE', description: 'file with the token' },
+  { name: 'profile', value: 'NAME', description: 'a profile saved by `chancery login`' },
   {
     name: 'instance',
     value: 'SLUG',
-    description: 'the instance, if it is not that of the URL, or the default one',
+    description: 'slug of the instance, unless the URL names it; otherwise the default one',
   },
 ];
 

@@ -147,7 +147,7 @@ describeEngines('the sweeper of files', (open) => {
     sweeper.note('one', 0);
     await sweeper.sweep();
     assert.deepEqual(await stored(), ['c/r/a']);
-    assert.deepEqual(warnings, ['A file could not be removed; trying again.']);
+    assert.deepEqual(warnings, ['A file could not be removed; retrying.']);
     isBroken = false;
     await sweeper.sweep();
     assert.deepEqual(await stored(), ['c/r/a'], 'not at once');

@@ -143,7 +143,7 @@ export class FileSweeper {
       } catch (error) {
         this.#noteLater(id, this.#options.clock.now());
         const members = { instance: id, error };
-        this.#options.logger.warn('Files of an instance could not be removed; trying again.', members);
+        this.#options.logger.warn('Files of an instance could not be removed; retrying.', members);
       }
     }
     this.#sweeping = undefined;
@@ -189,7 +189,7 @@ async function removeSome(
         sizes.set(key, blob?.size ?? 0);
       } catch (error) {
         left.push(key);
-        logger.warn('A file could not be removed; trying again.', { instance: id, key, error });
+        logger.warn('A file could not be removed; retrying.', { instance: id, key, error });
       }
   };
   await Promise.all(Array.from({ length: parallelMax }, removeNext));

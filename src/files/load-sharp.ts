@@ -41,7 +41,7 @@ async function loadSharp(logger: Logger): Promise<Sharp | undefined> {
     sharp.concurrency(1);
     return sharp;
   } catch (error) {
-    logger.warn('Thumbs are not made: the package sharp cannot be loaded.', { error });
+    logger.warn('Thumbnails are disabled: the package sharp cannot be loaded.', { error });
     return undefined;
   }
 }

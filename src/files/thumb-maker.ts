@@ -116,7 +116,11 @@ export class ThumbMaker {
       const sharp = await (this.#sharp ??= port.load());
       return sharp !== undefined && (await makeThumb(sharp, thumb));
     } catch (error) {
-      logger.warn('A thumb could not be made.', { instance: thumb.share.instance, key: thumb.key, error });
+      logger.warn('A thumbnail could not be created.', {
+        instance: thumb.share.instance,
+        key: thumb.key,
+        error,
+      });
       if (this.#failures.size >= failuresMax) this.#failures.clear();
       this.#failures.set(name, clock.now());
       return false;

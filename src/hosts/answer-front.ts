@@ -209,7 +209,7 @@ export class AnswerFront {
         answers: [{ token, report: empty, answer: { kind: 'failed', error: failed } }],
       });
     }
-    this.#logger.error('Answers could not be sent to the front.', { error });
+    this.#logger.error('Responses could not be sent to the request thread.', { error });
   }
 
   #logRefusal({ entry, request, error }: ToHost & { kind: 'refusal' }): void {

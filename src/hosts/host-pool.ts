@@ -254,13 +254,13 @@ export class HostPool implements InstanceHost {
     this.#apart ??= this.#newThread(this.#threadsMax);
     await this.#apart.opened;
     await this.move(id, this.#apart);
-    this.#logger.warn('An instance is run apart from the others, as its turns took long.', { instance: id });
+    this.#logger.warn('An instance was moved to a thread of its own after long turns.', { instance: id });
   }
 
   async #readmit(id: string): Promise<void> {
     if (this.#apart === undefined || this.#placements.get(id) !== this.#apart) return;
     await this.move(id, this.#leastLoaded());
-    this.#logger.info('An instance is run among the others again.', { instance: id });
+    this.#logger.info('An instance was moved back to a shared thread.', { instance: id });
     if (this.#apart.placedCount > 0) return;
     const empty = this.#apart;
     this.#apart = undefined;

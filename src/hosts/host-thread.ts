@@ -248,7 +248,7 @@ export class HostThread implements HostMember {
     });
     // Only host-worker.ts holds the other end.
     worker.on('message', (message: FromHost) => this.#receive(message));
-    worker.on('error', (error) => logger.error('The thread of a host failed.', { host: place, error }));
+    worker.on('error', (error) => logger.error('A host thread failed.', { host: place, error }));
     worker.on('exit', () => this.#restart());
     return worker;
   }
@@ -269,7 +269,7 @@ export class HostThread implements HostMember {
     const delayMs = this.#restartMs;
     this.#restartMs = Math.min(delayMs * 2, restartMsMax);
     const members = { host: this.#options.place, delayMs };
-    this.#options.logger.warn('The thread of a host ended and is started again.', members);
+    this.#options.logger.warn('A host thread ended and is restarted.', members);
     setTimeout(() => {
       if (!this.#isStopping) this.#worker = this.#start();
     }, delayMs);
@@ -366,14 +366,17 @@ export class HostThread implements HostMember {
       return;
     }
     const change = this.#pulse.look();
-    if (change === 'back') logger.warn('A host turns again.', { host });
+    if (change === 'back') logger.warn('A host thread responds again.', { host });
     if (change === 'stopped')
-      logger.error('A host does not turn: its requests are refused.', { host, requests: this.#waiting.size });
+      logger.error('A host thread is blocked: its requests are rejected.', {
+        host,
+        requests: this.#waiting.size,
+      });
     if (!this.isHung) return;
     this.#giveUpAll();
     if (this.#pulse.stillMs < hungMsMax) return;
     this.#pulse.reset();
-    logger.error('A host did not turn for a minute, and is ended.', { host });
+    logger.error('A host thread was blocked for a minute and is terminated.', { host });
     void this.#worker.terminate();
   }
 

@@ -29,7 +29,7 @@ export class LongTurnLog {
     const slug = this.#directory.find(instance)?.slug ?? '';
     const members = { instance: slug, route, ms: Math.round(ms), instanceMs: Math.round(instanceMs) };
     const more = before === undefined || before.count === 0 ? {} : { before: before.count };
-    this.#logger.warn('A long turn kept all instances of its thread waiting.', { ...members, ...more });
+    this.#logger.warn('A long turn blocked all instances of its thread.', { ...members, ...more });
     if (this.#recent.size > recentMax) this.#recent.clear();
   }
 }

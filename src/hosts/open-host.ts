@@ -241,12 +241,12 @@ function startData({ data, logger, ownership, onClosed }: HostOptions, realtime:
   data.home.watch((error) => {
     // Its successor is opened in a moment.
     if (error instanceof BeingReplaced) return;
-    if (!data.home.isOutdated) return logger.error('Definitions could not be read again.', { error });
-    logger.error('This process answers no more requests.', { error });
+    if (!data.home.isOutdated) return logger.error('Definitions could not be reloaded.', { error });
+    logger.error('This process no longer answers requests.', { error });
     // Its clients would receive no more events: they have to connect to another node.
     void endClients(realtime, logger);
   });
-  data.directory.watch((error) => logger.error('The directory of instances could not be read.', { error }));
+  data.directory.watch((error) => logger.error('The list of instances could not be read.', { error }));
 }
 
 async function endClients(realtime: Realtime, logger: Logger): Promise<void> {

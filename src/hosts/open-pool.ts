@@ -131,9 +131,7 @@ async function openOwn(
 function frontAlone(data: DataDirectory, logger: Logger): Pick<RunningHosts, 'start'> {
   return {
     start: async () => {
-      data.directory.watch((error) =>
-        logger.error('The directory of instances could not be read.', { error }),
-      );
+      data.directory.watch((error) => logger.error('The list of instances could not be read.', { error }));
       data.instances.startSweeping();
     },
   };

@@ -31,7 +31,7 @@ export function applyingQuotas({
   };
   return (instance) =>
     void apply(instance).catch((error: unknown) =>
-      logger.warn('Quotas could not be applied: they are when the instance is opened again.', {
+      logger.warn('Quotas could not be applied; they apply when the instance is next opened.', {
         instance,
         error,
       }),

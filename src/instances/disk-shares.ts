@@ -46,7 +46,7 @@ export class DiskShares {
   start(): void {
     const { logger } = this.#options;
     const onError = (error: unknown): void =>
-      logger.warn('The space on the disk could not be shared out.', { error });
+      logger.warn('Disk space could not be allocated to instances.', { error });
     this.#poller = new Poller({ intervalMs: lookMs, poll: () => this.look(), onError });
     void this.#poller.look();
   }

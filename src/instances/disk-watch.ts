@@ -49,8 +49,7 @@ export class DiskWatch {
 
   start(): void {
     const { logger } = this.#options;
-    const onError = (error: unknown): void =>
-      logger.warn('The space on the disk could not be measured.', { error });
+    const onError = (error: unknown): void => logger.warn('Disk space could not be measured.', { error });
     this.#poller = new Poller({ intervalMs: lookMs, poll: () => this.look(), onError });
     void this.#poller.look();
   }
@@ -67,8 +66,9 @@ export class DiskWatch {
   async #tell({ isLow, holds, folder, freeBytes, totalBytes, reserveBytes }: DiskState): Promise<void> {
     const { control, clock, logger } = this.#options;
     const data = { holds, folder, freeBytes, totalBytes, reserveBytes };
-    if (isLow) logger.warn('The disk is nearly full: instances above their share of it are refused.', data);
-    else logger.info('The disk has room again: no instance is refused.', data);
+    if (isLow)
+      logger.warn('The disk is nearly full: writes of instances above their share are rejected.', data);
+    else logger.info('The disk has free space again: instances are no longer rejected.', data);
     const event = { kind: isLow ? 'disk.low' : 'disk.recovered', instance: '', data } as const;
     await control.write((tx) => appendOperatorEvent(tx, event, toTimestamp(clock.now())));
   }

@@ -87,7 +87,7 @@ export class InstanceRemovals {
       } catch (error) {
         // Another node was faster.
         if (error instanceof AppError && error.code === 'not_found') continue;
-        logger.warn('A deleted instance could not be removed; trying again in an hour.', {
+        logger.warn('A deleted instance could not be removed; retrying in an hour.', {
           instance: one.id,
           error,
         });

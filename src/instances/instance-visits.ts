@@ -97,7 +97,7 @@ export class InstanceVisits {
     const { index, directory, logger, clock } = this.#options;
     if (directory.upgradesLeft === 0) return;
     logger.info(
-      'Instances of an older version are upgraded: each when it is first opened, and all in turn.',
+      'Upgrading instances of an older version: each when it is first opened, the others in turn.',
       {
         instances: directory.upgradesLeft,
       },

@@ -75,7 +75,7 @@ export class LogShares {
 
   start(): void {
     const onError = (error: unknown): void =>
-      this.#options.logger.warn('The logs of events could not be limited.', { error });
+      this.#options.logger.warn('The event logs could not be limited.', { error });
     this.#poller = new Poller({ intervalMs: lookMs, poll: () => this.look(), onError });
     void this.#poller.look();
   }
@@ -201,12 +201,14 @@ export class LogShares {
     const { logger } = this.#options;
     for (const id of refused)
       if (!before.has(id)) {
-        logger.warn('The log is full: writes of an instance above its share are refused.', { instance: id });
+        logger.warn('The event log is full: writes of an instance above its share are rejected.', {
+          instance: id,
+        });
         await this.#tell('log.full', id);
       }
     for (const id of before)
       if (!refused.has(id)) {
-        logger.info('The log has room again: writes are not refused any more.', { instance: id });
+        logger.info('The event log has free space again: writes are no longer rejected.', { instance: id });
         await this.#tell('log.recovered', id);
       }
   }
@@ -215,7 +217,7 @@ export class LogShares {
     if (total < bytesMax * warnedAgainPart) this.#isWarned = false;
     if (this.#isWarned || total < bytesMax * warnedPart) return;
     this.#isWarned = true;
-    this.#options.logger.warn('The logs of events have 80 % of the bytes that they may have.', {
+    this.#options.logger.warn('The event logs use 80 % of their limit.', {
       bytes: total,
       bytesMax,
     });

@@ -353,7 +353,7 @@ export class OpenInstances {
       this.#onClosed(instance.id, times);
       return times;
     } catch (error) {
-      logger.warn('What is due in an instance could not be read: the next start opens it.', {
+      logger.warn('Due work of an instance could not be read; the next start opens it.', {
         instance: instance.id,
         error,
       });

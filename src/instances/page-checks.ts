@@ -70,7 +70,7 @@ export class PageChecks {
       for (const place of home.health.damagedPlaces) {
         if (!(await this.#check(place, { isWhole: true }))) continue;
         home.health.noteWhole(place);
-        logger.info('Stored data was damaged, and is whole again.', place === '' ? {} : { instance: place });
+        logger.info('Damaged data was found intact again.', place === '' ? {} : { instance: place });
       }
       tookMs = clock.monotonic() - startMs;
     }

@@ -41,7 +41,7 @@ export class QuotaWatch {
 
   start(): void {
     const { logger } = this.#options;
-    const onError = (error: unknown): void => logger.warn('The use of quotas could not be read.', { error });
+    const onError = (error: unknown): void => logger.warn('Quota usage could not be read.', { error });
     this.#poller = new Poller({ intervalMs: lookMs, poll: () => this.look(), onError });
   }
 
@@ -63,7 +63,7 @@ export class QuotaWatch {
           if (await noteQuota(instance, use)) await this.#tell(instance, use);
         }
       } catch (error) {
-        logger.warn('The use of quotas could not be read.', { instance: id, error });
+        logger.warn('Quota usage could not be read.', { instance: id, error });
       } finally {
         loan.release();
       }

@@ -50,7 +50,7 @@ export async function listUnreadableTimes(instance: Parts): Promise<void> {
     return all;
   });
   for (const one of unreadable)
-    logger.warn('A stored filter compares a date with a text that is no time.', { instance: id, ...one });
+    logger.warn('A stored filter compares a date with an invalid time.', { instance: id, ...one });
 }
 
 async function findUnreadable(

@@ -149,7 +149,7 @@ export class JobRunner implements OwnTransfers {
       return undefined;
     } catch (error) {
       const message = error instanceof AppError ? error.message : 'It failed: see the log of the service.';
-      logger.warn('A backup or a restore failed.', { instance: job.instance, kind: job.kind, error });
+      logger.warn('A backup or restore failed.', { instance: job.instance, kind: job.kind, error });
       await this.#fail(job, message);
       return error instanceof Error ? error : new Error(message, { cause: error });
     } finally {
@@ -169,7 +169,7 @@ export class JobRunner implements OwnTransfers {
       await rm(partialPath(config.backups.folder, job), { force: true });
     } catch (error) {
       // Unless it was ended, its lease ends, and the next look gives it up.
-      logger.warn('What a backup or a restore has left could not be undone.', { job: job.id, error });
+      logger.warn('Leftovers of a failed backup or restore could not be removed.', { job: job.id, error });
     }
   }
 
@@ -177,7 +177,7 @@ export class JobRunner implements OwnTransfers {
     const { jobs, logger } = this.#options;
     const job = await jobs.takeOver(abandoned, this.#holder);
     if (job === undefined) return;
-    logger.warn('A backup or a restore was cut off.', { job: job.id, instance: job.instance });
+    logger.warn('A backup or restore was interrupted.', { job: job.id, instance: job.instance });
     await this.#fail(job, 'The process that ran it has ended.');
   }
 

@@ -26,7 +26,7 @@ export function runTransfers(port: MessagePort, { config }: TransferSettings): v
       const refusal = error instanceof AppError ? error : undefined;
       // The caller is told what is wrong; paths and codes of the system are for the operator.
       if (refusal === undefined || isOfSystem(refusal.cause))
-        logger.error('A backup, a restore or an import failed.', { job: id, error });
+        logger.error('A backup, restore or import failed.', { job: id, error });
       return {
         id,
         kind: 'failed',

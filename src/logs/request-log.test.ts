@@ -69,7 +69,7 @@ describe('a log of requests', () => {
     log.note(entry(info));
     log.note(entry(info));
     await assert.rejects(log.table(), /no such disk/);
-    assert.deepEqual(told, ['Requests could not be logged; trying again in 10 s.']);
+    assert.deepEqual(told, ['Requests could not be logged; retrying in 10 s.']);
     opening.error = undefined;
     log.note(entry(info));
     await log.table();

@@ -116,7 +116,7 @@ export class RequestLog {
     } catch (error) {
       this.#missed += lost;
       const seconds = logLimits.pauseMs / 1_000;
-      this.#options.logger.warn(`Requests could not be logged; trying again in ${seconds} s.`, { error });
+      this.#options.logger.warn(`Requests could not be logged; retrying in ${seconds} s.`, { error });
       if (this.#timer === undefined && !this.#isStopped) this.#writeAfter(logLimits.pauseMs);
     }
   }

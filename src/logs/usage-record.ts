@@ -39,7 +39,7 @@ export class UsageRecord {
   start(): void {
     const { logger } = this.#options;
     const onError = (error: unknown): void =>
-      logger.warn('What instances use could not be recorded; trying again.', { error });
+      logger.warn('Usage of instances could not be recorded; retrying.', { error });
     this.#poller = new Poller({ intervalMs: writeMs, poll: () => this.write(), onError });
   }
 

@@ -89,7 +89,7 @@ export class Mailer {
       await work();
     });
     if (running === undefined) {
-      logger.warn('Too many mails are waiting to be prepared.', { instance });
+      logger.warn('The mail queue is full.', { instance });
       return undefined;
     }
     return running.catch((error: unknown) => {

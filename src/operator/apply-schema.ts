@@ -148,7 +148,7 @@ function failure(
     const isLong = JSON.stringify(details).length > textLengthMax;
     return failedWith({ code, message, details: isLong ? {} : details });
   }
-  logger.error('An instance could not be brought to a definition.', { job: job.id, instance, error });
+  logger.error('Definitions could not be applied to an instance.', { job: job.id, instance, error });
   const message = 'It failed: see the log of the service.';
   return failedWith({ code: 'outcome_unknown', message, details: {} });
 }

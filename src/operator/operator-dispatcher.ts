@@ -65,8 +65,7 @@ export class OperatorDispatcher {
     this.#poller = new Poller({
       intervalMs: pollMs,
       poll: () => this.#poll(),
-      onError: (error) =>
-        logger.warn('Looking for events of the operator to send failed; retrying.', { error }),
+      onError: (error) => logger.warn('Looking for operator events to send failed; retrying.', { error }),
     });
   }
 
@@ -118,7 +117,7 @@ export class OperatorDispatcher {
       while (endpoint !== undefined) endpoint = await this.#takeStep(endpoint);
     } catch (error) {
       // Its lease ends, and the next look goes on.
-      this.#options.logger.warn('Sending events of the operator failed; retrying.', {
+      this.#options.logger.warn('Sending operator events failed; retrying.', {
         endpoint: first.id,
         error,
       });
@@ -134,7 +133,7 @@ export class OperatorDispatcher {
     }
     const { event, lost, newest } = await store.readNext(endpoint);
     if (lost > 0) {
-      logger.warn('Events were deleted before they were sent to an endpoint of the operator.', {
+      logger.warn('Events expired before they were sent to an operator endpoint.', {
         endpoint: endpoint.id,
         count: lost,
       });
@@ -165,7 +164,7 @@ export class OperatorDispatcher {
     if (isSuccess || kind === 'aborted' || failingSince !== '') return;
     // Of the URL the host alone: its path and query may hold secrets.
     const host = URL.parse(url)?.host ?? '';
-    this.#options.logger.warn('An endpoint of the operator started failing.', { endpoint: id, host, cause });
+    this.#options.logger.warn('An operator endpoint started failing.', { endpoint: id, host, cause });
   }
 
   /** Writes a result, however long that takes: without it, the event would be sent again. */

@@ -57,7 +57,7 @@ export class RemovalRunner {
   start(): void {
     const { logger } = this.#options;
     const onError = (error: unknown): void =>
-      logger.warn('Looking for deletes in steps failed; retrying.', { error });
+      logger.warn('Looking for large deletes failed; retrying.', { error });
     this.#poller = new Poller({ intervalMs, poll: () => this.#look(), onError });
     void this.#poller.look();
   }
@@ -120,7 +120,7 @@ export class RemovalRunner {
       try {
         if (await this.#takeTurn(id)) this.#waiting.add(id);
       } catch (error) {
-        this.#options.logger.warn('A delete in steps failed; retrying.', { instance: id, error });
+        this.#options.logger.warn('A step of a large delete failed; retrying.', { instance: id, error });
         setTimeout(() => this.wake(id), intervalMs).unref();
       }
     }

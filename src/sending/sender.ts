@@ -175,7 +175,7 @@ export class Sender {
     this.#abortInFlight('The sending thread ended; another one takes over.');
     const hasBeenHealthy = this.#options.clock.monotonic() - this.#startedAt > HEALTHY_MS;
     this.#restartMs = hasBeenHealthy ? restartMsMin : Math.min(this.#restartMs * 2, restartMsMax);
-    this.#options.logger.warn('The sending thread ended and is started again.', { delayMs: this.#restartMs });
+    this.#options.logger.warn('The sending thread ended and is restarted.', { delayMs: this.#restartMs });
     this.#restartTimer = setTimeout(() => this.#start(), this.#restartMs);
   }
 

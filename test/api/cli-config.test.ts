@@ -132,7 +132,7 @@ test('a file that only lies in the working directory cannot have a secret of the
   });
   assert.deepEqual(
     [login.code, login.stderr],
-    [64, 'chancery: There is no terminal to ask on: give --url.\n'],
+    [64, 'chancery: Cannot prompt without a terminal: give --url.\n'],
   );
   const thief = folderWith(t, 'url = "https://evil.example.com"\ntoken-file = "/etc/hostname"');
   assert.match((await list({ folder: thief })).stderr, /^chancery: --token-file would be sent, and /);

@@ -135,7 +135,7 @@ describePlaces('endpoint', (start) => {
     const skip = ['endpoint', 'resume', id, '--backlog', 'skip'];
     const unsure = await run(skip);
     assert.deepEqual(
-      [unsure.code, /This cancels all that waits for the endpoint/.test(unsure.stderr)],
+      [unsure.code, /This cancels all queued deliveries of the endpoint/.test(unsure.stderr)],
       [64, true],
     );
     assert.equal(jsonOf(await run([...skip, '--yes', '--json']))['status'], 'active');

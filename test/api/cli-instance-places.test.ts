@@ -68,7 +68,7 @@ function declareManagement(place: Place): void {
     const create = ['instance', 'create', 'acme', '--from', file];
     const superuser = ['--superuser', 'ada@acme.example', '--password-stdin'];
     const { code, stdout, stderr } = await run([...create, ...superuser], { input: 'correct horse\n' });
-    assert.deepEqual([code, stderr], [0, 'The secrets of its endpoints are shown only now:\n']);
+    assert.deepEqual([code, stderr], [0, 'The secrets of its endpoints are shown only once:\n']);
     assert.match(stdout, /^Instance acme created with the id \w{15}\.\nhttps:\S+hook\twhsec_\S+\n$/);
     await isAnswered(service, 'acme', 200);
     const signedIn = await service.request('/i/acme/api/collections/_superusers/auth-with-password', {

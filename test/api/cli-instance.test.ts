@@ -96,7 +96,11 @@ describe('instance', () => {
     await says(['resume', 'store'], /^Instance store is active again\.\n$/);
     await answers('it is active', '/i/store/api/collections', 401);
     const asked = await run('delete', 'store');
-    assertRefused(asked, /This deletes the instance store\. There is no terminal to ask on: give --yes/, 64);
+    assertRefused(
+      asked,
+      /This deletes the instance store\. Cannot prompt without a terminal: give --yes/,
+      64,
+    );
     await says(
       ['delete', 'store', '--yes'],
       /^Instance store is deleted\. It can be restored until 20\d\d-.*Z: chancery instance restore [a-z0-9]{15}\n$/,

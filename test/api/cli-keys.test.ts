@@ -15,7 +15,7 @@ describePlaces('key', (start) => {
       'posts',
     ]);
     assert.equal(made.code, 0, made.stderr);
-    const [, id = ''] = /^The key (\S+) is shown only now:\n$/.exec(made.stderr) ?? [];
+    const [, id = ''] = /^The key (\S+) is shown only once:\n$/.exec(made.stderr) ?? [];
     const token = made.stdout.trimEnd();
     const path = '/api/collections/posts/records';
     assert.equal((await ask(path, { token })).status, 200);

@@ -96,7 +96,7 @@ test('events are shown, verified and forwarded as an endpoint gets them, and not
   );
   const ended = await listening.interrupt();
   assert.equal(ended.code, 0, ended.stderr);
-  assert.match(ended.stderr, /^Listening to http:[^\n]+\nGo on from here with --since \S+\n$/);
+  assert.match(ended.stderr, /^Listening to http:[^\n]+\nResume with --since \S+\n$/);
   assert.deepEqual(await stateOf(service), before);
 });
 

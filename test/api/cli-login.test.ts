@@ -66,7 +66,7 @@ test('login with an API key notes the key, and no profile is made of anything th
   assert.equal(noKey.code, 77);
   const nobody = await run([]);
   assert.deepEqual(
-    [nobody.code, /There is no terminal to ask on: give --email/.test(nobody.stderr)],
+    [nobody.code, /Cannot prompt without a terminal: give --email/.test(nobody.stderr)],
     [64, true],
   );
   const nowhere = await runInProcess(['login', '--url', service.url], { environment: {} });

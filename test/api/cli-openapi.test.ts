@@ -14,7 +14,7 @@ describePlaces('openapi', (start) => {
     assert.ok('/api/collections/posts/records' in JSON.parse(stdout).paths);
     const file = join(temporaryFolder(t), 'openapi.json');
     const written = await run(['openapi', '--out', file]);
-    assert.deepEqual([written.code, written.stdout], [0, `The document is in ${file}.\n`]);
+    assert.deepEqual([written.code, written.stdout], [0, `Wrote ${file}.\n`]);
     assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')).openapi, JSON.parse(stdout).openapi);
   });
 });

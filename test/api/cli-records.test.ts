@@ -39,7 +39,7 @@ describePlaces('record', (start) => {
     assert.equal(refused.code, 64);
     assert.match(
       refused.stderr,
-      /^chancery: This deletes the record \w+ of posts\. There is no terminal .* --yes/,
+      /^chancery: This deletes the record \w+ of posts\. Cannot prompt without a terminal: .* --yes/,
     );
     assert.deepEqual(await run([...removal, '--yes']), said(`Record ${id} of posts deleted.\n`));
     const gone = await run([...removal, '--yes']);

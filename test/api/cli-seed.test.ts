@@ -34,7 +34,7 @@ describePlaces('seed', (start) => {
     const { code, stdout } = await run(['seed', 'demo']);
     assert.equal(code, 0);
     assert.match(stdout, /^Made in .+: 20 customers, 30 products, 150 orders\.\n/);
-    assert.match(stdout, /(?:its signature is right|they are sent while a server runs on this data)\.\n/);
+    assert.match(stdout, /(?:signature valid|They are sent while a server runs on this data)\.\n/);
   });
 
   test('demo makes nothing where a collection of that name is', async (t) => {
@@ -45,7 +45,7 @@ describePlaces('seed', (start) => {
     assert.deepEqual([code, stdout], [65, '']);
     assert.match(
       stderr,
-      /^chancery: .* has collections of these names already: orders\. Nothing was made\.\n$/,
+      /^chancery: .* already has collections with these names: orders\. Nothing was created\.\n$/,
     );
     assert.doesNotMatch((await run(['collection', 'list'])).stdout, /products/);
   });
@@ -53,7 +53,7 @@ describePlaces('seed', (start) => {
   test('load makes as many records as it is told, and more beside them', async (t) => {
     const { run, ask } = await start(t, { collections: [] });
     const made = await run(['seed', 'load', '--records', '120']);
-    assert.match(made.stdout, /^120 records made in load, \d+ a second\.\n$/);
+    assert.match(made.stdout, /^120 records created in load, \d+ per second\.\n$/);
     assert.equal(JSON.parse((await run(['seed', 'load', '--records', '3', '--json'])).stdout).records, 3);
     for (const wrong of ['0', 'x', '1.5'])
       assert.equal((await run(['seed', 'load', '--records', wrong])).code, 64, wrong);

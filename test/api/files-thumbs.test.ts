@@ -177,7 +177,7 @@ test('an image of too many pixels is sent as it is, however small its file', asy
   await put('bomb.png', image);
   assert.ok((await get('bomb.png?thumb=100x100')).bytes.equals(image));
   assert.deepEqual(stored('bomb.png'), []);
-  assert.ok(service.log.some(({ message }) => message === 'A thumb could not be made.'));
+  assert.ok(service.log.some(({ message }) => message === 'A thumbnail could not be created.'));
 });
 
 test('F-16 a thousand requests for a thumb make it once', async (t) => {

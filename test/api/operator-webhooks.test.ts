@@ -137,7 +137,7 @@ describe('an endpoint of the operator', () => {
     assert.equal(requests[2]?.headers['x-service-attempt'], '3');
     assert.deepEqual(textsOf(requests.slice(-2)), ['a', 'b'], `${requests.length} requests`);
     const warned = service.log.filter(({ level }) => level === 'warn').map(({ message }) => message);
-    assert.deepEqual(warned, ['An endpoint of the operator started failing.']);
+    assert.deepEqual(warned, ['An operator endpoint started failing.']);
   });
 
   test('waits as long as its receiver asks for, and one that is dead is tried again', async (t) => {
@@ -265,7 +265,7 @@ describe('an endpoint of the operator', () => {
     });
     assert.deepEqual([skipped, behind], [2, 0]);
     const { message, members } = service.log.find(({ level }) => level === 'warn') ?? {};
-    assert.equal(message, 'Events were deleted before they were sent to an endpoint of the operator.');
+    assert.equal(message, 'Events expired before they were sent to an operator endpoint.');
     assert.deepEqual(members, { endpoint: id, count: 2 });
   });
 });

@@ -32,7 +32,7 @@ for (const engine of ['sqlite', 'postgres'] as const)
     );
     assert.match(created, /^default {2}nightly\.chancery {2}\d+\.\d MiB/m);
     assert.match(created, /^shop {2}nightly\.chancery/m);
-    assert.match(created, /sealed with the master key, which is in no backup/);
+    assert.match(created, /sealed with the master key, which is not in the backup/);
     assert.equal(readdirSync(folder).length, 2);
     // The same again is done in no time: what is there is left as it is.
     const again = await place.run('backup', 'create', '--all', '--to', folder, '--name', 'nightly.chancery');
@@ -49,6 +49,7 @@ for (const engine of ['sqlite', 'postgres'] as const)
     await pb.collection('posts').create({ title: 'later' });
     const restored = await place.run('backup', 'restore', 'default', '--from', folder);
     assert.match(restored, /^default {2}nightly\.chancery/m);
+    assert.match(restored, /^The previous state can be restored for 7 days: chancery instance list --all/m);
     await eventually('it is served again', async () => (await fetch(`${app.url}/api/health`)).status === 200);
     const posts = await pb.collection('posts').getFullList();
     assert.deepEqual(

@@ -95,7 +95,7 @@ test('threads that cannot be started leave the instances where they are', async 
   for (const [slug, token] of tokens)
     assert.equal((await service.request(`/i/${slug}/api/collections`, { token })).status, 200);
   await eventually('it is logged', () =>
-    service.log.some(({ message }) => message === 'The thread of a host failed.'),
+    service.log.some(({ message }) => message === 'A host thread failed.'),
   );
   for (const [slug, token] of tokens)
     assert.equal((await service.request(`/i/${slug}/api/collections`, { token })).status, 200);

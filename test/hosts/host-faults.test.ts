@@ -34,7 +34,7 @@ test('while one host does not turn, its requests are answered, and those of anot
   assert.equal(busy.headers.get('retry-after'), '1');
   assert.ok(answered > 1, `${answered} rounds`);
   const lines = stage.log.map(({ message }) => message);
-  assert.ok(lines.includes('A host does not turn: its requests are refused.'), lines.join('\n'));
+  assert.ok(lines.includes('A host thread is blocked: its requests are rejected.'), lines.join('\n'));
   await eventually('it turns again', async () => (await stage.request(posts)).status === 200);
   // The write was taken: it was done once its host went on, and only once.
   await eventually('it is done', async () => (await stage.request(posts)).json.items.length === 1);
@@ -75,7 +75,7 @@ test('a host that runs out of heap answers nobody else wrongly, and is started a
   const [kept, ...others] = listOf(after.json.items);
   assert.equal(kept.title, 'kept');
   assert.equal(others.length, 0);
-  assert.ok(stage.log.some(({ message }) => message === 'The thread of a host ended and is started again.'));
+  assert.ok(stage.log.some(({ message }) => message === 'A host thread ended and is restarted.'));
 });
 
 test('a write whose thread ends after it has an unknown outcome, a read is refused, and nothing acknowledged is lost', async (t) => {

@@ -69,7 +69,7 @@ test('an instance whose turns take long is named in the log and run apart, and i
   for (let turn = 0; turn < 12; turn += 1) await stage.fault('after work 150');
   const pool = poolOf(stage);
   await eventually('it is moved', () =>
-    stage.log.some(({ message }) => message.startsWith('An instance is run apart')),
+    stage.log.some(({ message }) => message.startsWith('An instance was moved to a thread of its own')),
   );
   assert.deepEqual(pool.isolated, [idOf(stage, 'default')]);
   assert.equal((await stage.request(posts)).status, 200);

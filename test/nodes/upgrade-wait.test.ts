@@ -9,7 +9,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 import { testKey } from './node-group.ts';
 
 const newer = [process.execPath, fileURLToPath(new URL('newer-version.ts', import.meta.url))];
-const waits = /Waiting for nodes of an older version/;
+const waits = /Waiting for nodes of an older, incompatible version/;
 const listens = /^Chancery .* listens on /;
 
 interface Place {

@@ -61,7 +61,7 @@ test('with --strict-hosts it tells of no request that would be answered with 404
 
 test('what it prints beside that makes the first superuser from elsewhere', async (t) => {
   const { process: server, url } = await serveMain(t, temporaryFolder(t));
-  const { msg } = await server.waitForLog(/from elsewhere, once and within 30 minutes/);
+  const { msg } = await server.waitForLog(/over HTTP, once and within 30 minutes/);
   const [, path = '', fields = ''] = /: curl (\S+)((?: --data-urlencode \w+=\w+)+)$/.exec(String(msg)) ?? [];
   assert.equal(path, `${url}/api/setup`);
   const line = server.stdout.split('\n').find((text) => text.includes('/api/setup'));

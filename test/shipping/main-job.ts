@@ -62,7 +62,7 @@ export async function doMainJob(t: TestContext, shipped: Shipped): Promise<void>
   const warnings = server.logLines().filter(({ level }) => Number(level) > 30);
   assert.deepEqual(
     warnings.map(({ msg }) => msg),
-    shipped.hasSharp === true ? [] : ['Thumbs are not made: the package sharp cannot be loaded.'],
+    shipped.hasSharp === true ? [] : ['Thumbnails are disabled: the package sharp cannot be loaded.'],
   );
 }
 

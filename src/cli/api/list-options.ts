@@ -10,10 +10,10 @@ export function addListOptions(
   command: Command,
   { filter, sort }: { readonly filter: string; readonly sort: string },
 ): void {
-  command.option('--filter <FILTER>', `which ones, as "${filter}"`);
-  command.option('--sort <FIELDS>', `in which order, as "${sort}"`);
-  command.option('--limit <COUNT>', 'how many, at most 1000', '30');
-  command.option('--page <NUMBER>', 'which page of that many', '1');
+  command.option('--filter <FILTER>', `filter, such as "${filter}"`);
+  command.option('--sort <FIELDS>', `sort order, such as "${sort}"`);
+  command.option('--limit <COUNT>', 'page size, at most 1000', '30');
+  command.option('--page <NUMBER>', 'page number', '1');
 }
 
 /** Returns the query of a list by its flags. The conditions, which other flags make, are joined to the filter. */

@@ -7,7 +7,7 @@ import { AppError } from '../../base/errors.ts';
 import { toTimestamp } from '../../base/timestamp.ts';
 import { requirePlace } from '../../config/backup-config.ts';
 import { ConfigError } from '../../config/config-error.ts';
-import { backupAccountFlags, dataFlags } from '../../config/config-flags.ts';
+import { backupAccountFlags, dataFlags, deletedDaysFlag } from '../../config/config-flags.ts';
 import type { Config } from '../../config/config.ts';
 import type { InstanceEntry } from '../../instances/instance-rows.ts';
 import { type DataDirectory, onInstance } from '../../open-data-directory.ts';
@@ -19,7 +19,7 @@ import { addPassphraseFlag, readPassphrase } from '../terminal/read-passphrase.t
 
 /** `backup create|list|restore|verify` */
 export function backupCommand(io: CommandIo): Command {
-  const command = new Command('backup').description('make, list, restore and verify backups of instances');
+  const command = new Command('backup').description('create, list, restore and verify backups of instances');
   addCreate(command, io);
   addList(command, io);
   addRestore(command, io);
@@ -30,13 +30,13 @@ export function backupCommand(io: CommandIo): Command {
 function addCreate(parent: Command, io: CommandIo): void {
   const command = parent
     .command('create')
-    .description('back up an instance, or all of them, while they are used');
+    .description('back up one instance, or all of them, while they are in use');
   command.argument('[slug]', 'the instance');
   command.option('--all', 'all instances');
-  command.option('--name <NAME>', 'the name of the backup: one that is there already is left as it is');
-  command.option('--parallel <COUNT>', 'how many instances are backed up at once, otherwise 2');
+  command.option('--name <NAME>', 'name of the backup; an existing one is kept');
+  command.option('--parallel <COUNT>', 'instances backed up at the same time; 2 by default');
   addPlaceFlags(command, 'to');
-  addPassphraseFlag(command, 'a file with a passphrase that opens the secrets, in place of the master key');
+  addPassphraseFlag(command, 'file with a passphrase that seals the secrets instead of the master key');
   command.action(async (slug: string | undefined) => {
     const passphrase = await readPassphrase(command);
     const name = textOf(command, 'name');
@@ -50,8 +50,8 @@ function addCreate(parent: Command, io: CommandIo): void {
     });
     const sealed =
       passphrase === undefined
-        ? 'Their secrets are sealed with the master key, which is in no backup: keep that elsewhere.'
-        : 'Their secrets are sealed with the passphrase, which is in no backup.';
+        ? 'Secrets are sealed with the master key, which is not in the backup: keep it elsewhere.'
+        : 'Secrets are sealed with the passphrase, which is not in the backup.';
     await print(io, `${sealed}\n`);
   });
 }
@@ -80,19 +80,21 @@ function addList(parent: Command, io: CommandIo): void {
 }
 
 function addRestore(parent: Command, io: CommandIo): void {
-  const command = parent
-    .command('restore')
-    .description('put an instance back to what it was when a backup was made');
+  const command = parent.command('restore').description('restore an instance from a backup');
   command.argument('<slug>', 'the instance, which may be in use');
   command.argument('[name]', 'the backup; the newest unless given');
   addPlaceFlags(command, 'from');
-  addPassphraseFlag(command, 'a file with the passphrase that the backup was made with');
+  addFlags(command, [deletedDaysFlag]);
+  addPassphraseFlag(command, 'file with the passphrase of the backup');
   command.action(async (slug: string, name: string | undefined) => {
     const passphrase = await readPassphrase(command);
     await forEach(command, io, { kind: 'restore', slug, name, passphrase });
+    const { deletedDays } = configOf(command, io);
+    const until =
+      deletedDays === 0 ? 'is removed within the hour' : `can be restored for ${deletedDays} days`;
     await print(
       io,
-      'What it was before is kept for a day: `chancery instance list --all` shows it, `instance restore` brings it back.\n',
+      `The previous state ${until}: chancery instance list --all shows it as a deleted instance.\n`,
     );
   });
 }
@@ -100,7 +102,7 @@ function addRestore(parent: Command, io: CommandIo): void {
 function addVerify(parent: Command, io: CommandIo): void {
   const command = parent
     .command('verify')
-    .description('restore a backup into a scratch place, and compare every part');
+    .description('restore a backup to a temporary place and compare every part');
   command.argument('[slug]', 'the instance');
   command.argument('[name]', 'the backup; the newest unless given');
   command.option('--all', 'the newest backup of every instance');

@@ -32,7 +32,7 @@ function deliveryPath(id: string): string {
 }
 
 function addList(parent: Command, io: CommandIo): void {
-  const command = parent.command('list').description('show a page of deliveries, the newest first');
+  const command = parent.command('list').description('list deliveries, newest first');
   addChoice(command);
   addListOptions(command, { filter: "kind = 'record.create' && record = 'abc'", sort: 'created' });
   addApiFlags(command);
@@ -171,9 +171,7 @@ function addCancel(parent: Command, io: CommandIo): void {
 }
 
 function addTail(parent: Command, io: CommandIo): void {
-  const command = parent
-    .command('tail')
-    .description('show deliveries as they come and change, until Ctrl-C; only the newest 200');
+  const command = parent.command('tail').description('follow the newest 200 deliveries until Ctrl-C');
   addChoice(command);
   command.option('--filter <FILTER>', 'which ones, as "collection = \'posts\'"');
   command.option('--limit <COUNT>', 'how many existing ones, at most 200', '10');

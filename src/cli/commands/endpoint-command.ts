@@ -86,7 +86,7 @@ const columns: readonly Column[] = [
 ];
 
 function addList(parent: Command, io: CommandIo): void {
-  const command = parent.command('list').description('show a page of endpoints, and which of them fail');
+  const command = parent.command('list').description('list endpoints, and which of them fail');
   addListOptions(command, { filter: "url ~ 'example.com'", sort: 'url' });
   addApiFlags(command);
   command.action(async () => {
@@ -108,7 +108,7 @@ async function withLanes(api: Api, endpoints: readonly JsonObject[]): Promise<re
 }
 
 function addShow(parent: Command, io: CommandIo): void {
-  const command = parent.command('show').description('show an endpoint, and how it did in the last 24 hours');
+  const command = parent.command('show').description('show an endpoint, with its last 24 hours');
   command.argument('<endpoint>', idOrName);
   addApiFlags(command);
   command.action(async () => {
@@ -208,7 +208,7 @@ function addPause(parent: Command, io: CommandIo): void {
 function addReconcile(parent: Command, io: CommandIo): void {
   const command = parent
     .command('reconcile')
-    .description('send an endpoint with transitions what its copy lacks, or has too much');
+    .description('send an endpoint with transitions what its copy is missing, or has in excess');
   command.argument('<endpoint>', idOrName);
   addApiFlags(command);
   command.action(async (text: string) => {
@@ -224,7 +224,7 @@ function addResume(parent: Command, io: CommandIo): void {
   const command = parent.command('resume').description('resume an endpoint; a failing one is tried at once');
   command.argument('<endpoint>', idOrName);
   command.addOption(
-    new Option('--backlog <WHAT>', 'what becomes of deliveries that wait').choices(backlogs).default('drain'),
+    new Option('--backlog <WHAT>', 'what to do with queued deliveries').choices(backlogs).default('drain'),
   );
   command.option('--yes', 'do not confirm --backlog skip');
   addApiFlags(command);
@@ -233,7 +233,7 @@ function addResume(parent: Command, io: CommandIo): void {
     const answer = await withOne(command, io, async (api, id) => {
       if (backlog === 'skip') {
         await requireEndpoint(api, id);
-        const loss = `all that waits for the endpoint ${text}`;
+        const loss = `all queued deliveries of the endpoint ${text}`;
         await confirm(io, { verb: 'cancels', loss, name: text, place: api.place }, isSet(command, 'yes'));
       }
       return api.request('POST', `${endpointPath(id)}/resume`, { body: { backlog } });

@@ -22,7 +22,7 @@ export function exportCommand(io: CommandIo): Command {
   command.argument('<file>', 'the archive, which must not exist: shop.chancery');
   addFlags(command, dataFlags);
   command.option('--template', 'only definitions and settings: an archive to make new instances of');
-  addPassphraseFlag(command, 'a file with a passphrase that opens the secrets, in place of the master key');
+  addPassphraseFlag(command, 'file with a passphrase that seals the secrets instead of the master key');
   command.action(async (slug: string, file: string) => {
     const manifest = await exportTo(command, io, { slug, file });
     showLine(io, '');
@@ -88,8 +88,8 @@ function summaryText(file: string, { counts, created, key, template }: Manifest)
   ];
   lines.push(
     key.kind === 'master'
-      ? 'Its secrets are sealed with the master key, which is not in it: keep that elsewhere.'
-      : 'Its secrets are sealed with the passphrase, which is not in it.',
+      ? 'Secrets are sealed with the master key, which is not in the archive: keep it elsewhere.'
+      : 'Secrets are sealed with the passphrase, which is not in the archive.',
   );
   return `${lines.join('\n')}\n`;
 }

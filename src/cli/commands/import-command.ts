@@ -26,12 +26,12 @@ export function importCommand(io: CommandIo): Command {
   const pocketbase = command
     .command('pocketbase')
     .description('import a data directory of PocketBase 0.23 or newer');
-  pocketbase.argument('<dir>', 'its pb_data directory, which is not changed');
+  pocketbase.argument('<dir>', 'the pb_data directory, which is only read');
   addFlags(pocketbase, dataFlags);
   pocketbase.option('--instance <SLUG>', 'the instance, which must be empty', 'default');
   pocketbase.option('--dry-run', 'only show what would be imported and left out');
-  pocketbase.option('--encryption-key <KEY>', 'the 32 characters that its settings are encrypted with');
-  pocketbase.option('--rotate-tokens', 'generate new secrets for tokens: everybody signs in again');
+  pocketbase.option('--encryption-key <KEY>', 'the 32-character key that encrypts its settings');
+  pocketbase.option('--rotate-tokens', 'generate new token secrets: everyone has to sign in again');
   pocketbase.action(async (directory: string) => {
     const flags = flagsOf(pocketbase);
     const place = placeOf(pocketbase, io);
@@ -66,15 +66,15 @@ export function importCommand(io: CommandIo): Command {
 
 /** `import archive FILE` */
 function archiveCommand(io: CommandIo): Command {
-  const command = new Command('archive').description('make an instance of an archive of `export`');
-  command.argument('<file>', 'the archive, which is not changed');
+  const command = new Command('archive').description('create an instance from an archive of `export`');
+  command.argument('<file>', 'the archive, which is only read');
   addFlags(command, dataFlags);
-  command.option('--as <SLUG>', 'its name in /i/SLUG/…, that in the archive unless given');
+  command.option('--as <SLUG>', 'slug of the new instance; the one in the archive by default');
   command.option('--host <HOST>', 'the host it answers on');
-  command.option('--copy', 'make another instance beside the one that it is of, with paused endpoints');
-  command.option('--backup', 'it is a backup, and what came after it is lost');
+  command.option('--copy', 'import a second instance beside the original, with paused endpoints');
+  command.option('--backup', 'import a backup: changes made after it are lost');
   command.option('--restart', 'begin again, and do not go on where an import was cut off');
-  addPassphraseFlag(command, 'a file with the passphrase that it was exported with');
+  addPassphraseFlag(command, 'file with the passphrase of the export');
   command.action(async (path: string) => {
     const { as: slug, host } = flagsOf(command);
     const config = configOf(command, io);

@@ -57,6 +57,6 @@ async function issue(command: Command, io: CommandIo, { instance, body, member }
     objectOf(await api.request('POST', instancePath(instance, '/keys'), { body })),
   );
   if (isSet(command, 'json')) return showJson(io, issued);
-  note(io, member === 'key' ? `The key ${String(issued['id'])} is shown only now:\n` : '');
+  note(io, member === 'key' ? `The key ${String(issued['id'])} is shown only once:\n` : '');
   await print(io, `${String(issued[member])}\n`);
 }

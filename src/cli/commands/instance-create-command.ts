@@ -72,6 +72,6 @@ async function readMembers(command: Command, io: CommandIo): Promise<JsonObject>
 /** Prints the secret of each endpoint, which no later answer has. */
 async function printSecrets(io: CommandIo, { endpoints }: JsonObject): Promise<void> {
   const created = Array.isArray(endpoints) ? endpoints.filter(isJsonObject) : [];
-  if (created.length > 0) note(io, 'The secrets of its endpoints are shown only now:\n');
+  if (created.length > 0) note(io, 'The secrets of its endpoints are shown only once:\n');
   await print(io, created.map(({ url, secret }) => `${String(url)}\t${String(secret)}\n`).join(''));
 }

@@ -20,9 +20,9 @@ function addCreate(parent: Command, io: CommandIo): void {
   const command = parent.command('create').description('create an API key, and print it once');
   command.argument('<name>', 'what it is for');
   command.requiredOption('--scopes <SCOPES>', `some of ${keyScopes.join(',')}`);
-  command.option('--collections <NAMES>', 'the only collections whose records it reaches');
-  command.option('--endpoints <IDS>', 'the only endpoints that it reaches');
-  command.option('--expires <DATE>', 'when it ends; never unless given');
+  command.option('--collections <NAMES>', 'limit it to the records of these collections');
+  command.option('--endpoints <IDS>', 'limit it to these endpoints');
+  command.option('--expires <DATE>', 'when it expires; never by default');
   addApiFlags(command);
   command.action(async (name: string) => {
     const expires = textOf(command, 'expires');
@@ -38,7 +38,7 @@ function addCreate(parent: Command, io: CommandIo): void {
       await showJson(io, created);
       return;
     }
-    note(io, `The key ${String(created['id'])} is shown only now:\n`);
+    note(io, `The key ${String(created['id'])} is shown only once:\n`);
     await print(io, `${String(created['key'])}\n`);
   });
 }
@@ -49,7 +49,7 @@ function listOf(text: string | undefined): readonly string[] | null {
 }
 
 function addList(parent: Command, io: CommandIo): void {
-  const command = parent.command('list').description('show API keys, without the keys themselves');
+  const command = parent.command('list').description('list API keys');
   addListOptions(command, { filter: "name ~ 'import'", sort: '-created' });
   addApiFlags(command);
   command.action(async () => {

@@ -22,15 +22,15 @@ export function listenCommand(io: CommandIo): Command {
     'show events as they happen, and forward them to a receiver on this machine',
   );
   command.option('--forward <URL>', 'post each event there, signed as a webhook');
+  command.option('--endpoint <ENDPOINT>', 'id or name of an endpoint: sign as for it');
+  command.option('--secret <SECRET>', 'sign with this secret; with --endpoint, verify with it');
+  command.option('--secret-file <FILE>', 'file with the secret');
   command.option(
-    '--endpoint <ENDPOINT>',
-    'its id or its name: with the headers and the signature that it gets',
+    '--events <KINDS>',
+    `kinds of events, such as "${recordEventKinds.slice(0, 2).join(',')}"; all by default`,
   );
-  command.option('--secret <SECRET>', 'sign with this one, or with --endpoint: verify with it');
-  command.option('--secret-file <FILE>', 'file with it');
-  command.option('--events <KINDS>', `which, as "${recordEventKinds.slice(0, 2).join(',')}"; all by default`);
-  command.option('--collections <NAMES>', 'of which collections, as "posts,users"; of all by default');
-  command.option('--filter <FILTER>', 'of which records, as "pages > 100"');
+  command.option('--collections <NAMES>', 'only these collections, such as "posts,users"');
+  command.option('--filter <FILTER>', 'only these records, such as "pages > 100"');
   command.option('--since <PLACE>', 'now, start, a date, or the cursor where an earlier run ended', 'now');
   addApiFlags(command);
   command.action(async () => {
@@ -54,7 +54,7 @@ export function listenCommand(io: CommandIo): Command {
           show,
           note: tell,
         });
-        tell(`Go on from here with --since ${end}`);
+        tell(`Resume with --since ${end}`);
       }).catch((error: unknown) => {
         // Ended while it was still connecting.
         if (!interrupt.aborted) throw error;

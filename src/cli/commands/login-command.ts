@@ -18,9 +18,9 @@ const profileDefault = 'default';
 /** `login` */
 export function loginCommand(io: CommandIo): Command {
   const command = new Command('login').description(
-    'sign in to a service as a superuser, for the commands that follow',
+    'sign in to a service as a superuser, and save the token in a profile',
   );
-  command.option('--email <ADDRESS>', 'of the superuser');
+  command.option('--email <ADDRESS>', 'e-mail address of the superuser');
   command.option('--password-stdin', 'read the password from standard input');
   addFlags(command, clientFlags);
   command.action(async () => {
@@ -42,13 +42,13 @@ export function loginCommand(io: CommandIo): Command {
 /** `logout` */
 export function logoutCommand(io: CommandIo): Command {
   const command = new Command('logout').description('delete the token of a service');
-  command.option('--profile <NAME>', 'the profile that login has created', profileDefault);
+  command.option('--profile <NAME>', 'the profile to delete', profileDefault);
   command.action(async () => {
     const name = textOf(command, 'profile') ?? profileDefault;
     const folder = requireFolder(clientOf({}, io));
     if (!(await removeProfile(folder, name)))
       throw new CommandError(exitCodes.refused, `There is no profile ${name}.`);
-    await print(io, `The profile ${name} is forgotten. Its token stays valid until it expires.\n`);
+    await print(io, `Profile ${name} deleted. Its token stays valid until it expires.\n`);
   });
   return command;
 }
@@ -67,7 +67,7 @@ async function signIn(api: Api, command: Command, io: CommandIo): Promise<string
   try {
     const { token } = objectOf(await api.request('POST', path, { body: { identity, password } }));
     if (typeof token === 'string') return token;
-    throw new Unreachable(`${api.place} is not Chancery: it gave no token.`);
+    throw new Unreachable(`${api.place} is not Chancery: it returned no token.`);
   } catch (error) {
     if (!(error instanceof ApiRefusal) || error.status >= 500) throw error;
     const reason =
@@ -79,13 +79,13 @@ async function signIn(api: Api, command: Command, io: CommandIo): Promise<string
 }
 
 async function ask(io: CommandIo, question: string, flag: string): Promise<string> {
-  if (io.stdin.isTTY !== true) throw new ConfigError(`There is no terminal to ask on: give ${flag}.`);
+  if (io.stdin.isTTY !== true) throw new ConfigError(`Cannot prompt without a terminal: give ${flag}.`);
   return (await askLine(io, question)).trim();
 }
 
 async function askPassword(io: CommandIo): Promise<string> {
   if (io.stdin.isTTY === true) return askSecret(io, 'Password: ');
-  throw new ConfigError('There is no terminal to ask on: give --password-stdin, or an API key by --token.');
+  throw new ConfigError('Cannot prompt without a terminal: give --password-stdin, or an API key by --token.');
 }
 
 /** Throws for a token that is none of a superuser, so that no profile is made of it. */

@@ -12,11 +12,11 @@ const path = '/api/logs';
 
 /** `logs` */
 export function logsCommand(io: CommandIo): Command {
-  const command = new Command('logs').description('show the newest entries of the log of requests');
+  const command = new Command('logs').description('show the newest entries of the request log');
   command.option('--follow', 'continue with new entries, until Ctrl-C');
   command.option('--filter <FILTER>', 'which ones, as "data.status >= 400 && data.auth = \'users\'"');
   command.option('--limit <COUNT>', 'how many, at most 1000; with --follow at most 200', '30');
-  command.option('--all', 'also what commands have looked up in the log');
+  command.option('--all', 'include requests of commands that read the log');
   addApiFlags(command);
   command.action(async () => {
     const isJson = isSet(command, 'json');

@@ -12,9 +12,9 @@ import { type CommandIo, untilInterrupted } from '../terminal/print.ts';
 /** `mcp` */
 export function mcpCommand(io: CommandIo): Command {
   const command = new Command('mcp').description(
-    'give an agent tools for records and webhooks, by the Model Context Protocol on standard input and output',
+    'serve tools for agents over the Model Context Protocol, on standard input and output',
   );
-  command.option('--write', 'also tools that change records and send deliveries again');
+  command.option('--write', 'add tools that change records and retry deliveries');
   addApiFlags(command);
   command.action(async () => {
     const mayWrite = isSet(command, 'write');

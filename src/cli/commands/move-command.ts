@@ -32,7 +32,7 @@ async function move(
   onProgress: (progress: MoveProgress) => void,
 ): Promise<readonly MovedInstance[]> {
   const { data, postgres, queryTimeoutMs } = config;
-  if (postgres === undefined) throw new ConfigError('Where to? Give the empty database with --postgres.');
+  if (postgres === undefined) throw new ConfigError('No target: name an empty database with --postgres.');
   // Opening any other directory would make an empty service in it, and move that.
   if (!existsSync(join(data, 'control.db')))
     throw new StartError(`There is no data directory ${data}: expected a control.db in it.`);
@@ -72,7 +72,7 @@ async function move(
 function summaryText(moved: readonly MovedInstance[], { data, masterKey }: Config): string {
   const lines = moved.map(
     ({ slug, collections, records, pending }) =>
-      `  ${slug}: ${collections} collections, ${records} records, ${pending} webhooks still to be sent`,
+      `  ${slug}: ${collections} collections, ${records} records, ${pending} pending webhooks`,
   );
   const key =
     masterKey.text === undefined

@@ -11,7 +11,7 @@ export function openapiCommand(io: CommandIo): Command {
   const command = new Command('openapi').description(
     'write the OpenAPI document of a service, with the collections of the instance',
   );
-  command.option('--out <FILE>', 'where to; standard output by default');
+  command.option('--out <FILE>', 'output file; standard output by default');
   addApiFlags(command);
   command.action(async () => {
     const file = textOf(command, 'out');
@@ -22,7 +22,7 @@ export function openapiCommand(io: CommandIo): Command {
       return;
     }
     await writeFile(file, text);
-    await print(io, `The document is in ${file}.\n`);
+    await print(io, `Wrote ${file}.\n`);
   });
   return command;
 }

@@ -15,7 +15,7 @@ import { type CommandIo, note, print } from '../terminal/print.ts';
 
 /** `operator key create|list|revoke`, `operator endpoint create|list|test|delete`, `operator schema push` */
 export function operatorCommand(io: CommandIo): Command {
-  const command = new Command('operator').description('manage what the programs of the operator need');
+  const command = new Command('operator').description('manage operator keys, endpoints and definitions');
   const key = command.command('key').description('manage the keys of the operator API, /api/operator/…');
   addCreate(key, io);
   addList(key, io);
@@ -31,7 +31,7 @@ function addCreate(parent: Command, io: CommandIo): void {
     .description('create a key, and print it once; the first one turns the operator API on');
   command.argument('<name>', 'what it is for');
   command.option('--scopes <SCOPES>', `some of ${operatorScopes.join(',')}`, 'admin');
-  command.option('--expires <DATE>', 'when it ends; never unless given');
+  command.option('--expires <DATE>', 'when it expires; never by default');
   addFlags(command, dataFlags);
   command.action(async (name: string) => {
     const { scopes, expires } = flagsOf(command);
@@ -45,13 +45,13 @@ function addCreate(parent: Command, io: CommandIo): void {
     const { operatorKey, key } = await withOperator(command, io, (operator) =>
       createOperatorKey(operator, body, 'operator'),
     );
-    note(io, `The key ${operatorKey.id} is shown only now:\n`);
+    note(io, `The key ${operatorKey.id} is shown only once:\n`);
     await print(io, `${key}\n`);
   });
 }
 
 function addList(parent: Command, io: CommandIo): void {
-  const command = parent.command('list').description('show all keys, without the keys themselves');
+  const command = parent.command('list').description('list operator keys');
   addFlags(command, dataFlags);
   command.action(async () => {
     const query = parseListQuery(new URLSearchParams({ perPage: '1000', skipTotal: 'true' }));

@@ -15,7 +15,7 @@ import { type Column, showList } from '../terminal/show.ts';
 
 /** `operator endpoint create|list|test|delete` */
 export function operatorEndpointCommand(io: CommandIo): Command {
-  const command = new Command('endpoint').description('manage where what becomes of instances is sent');
+  const command = new Command('endpoint').description('manage endpoints for events of instances');
   addCreate(command, io);
   addList(command, io);
   addTest(command, io);
@@ -43,7 +43,7 @@ function addCreate(parent: Command, io: CommandIo): void {
     const { id, secret } = await withOperator(command, io, (operator) =>
       createOperatorEndpoint(operator, body, 'operator'),
     );
-    note(io, `The secret of endpoint ${String(id)} is shown only now:\n`);
+    note(io, `The secret of endpoint ${String(id)} is shown only once:\n`);
     await print(io, `${String(secret)}\n`);
   });
 }

@@ -17,9 +17,7 @@ const perPage = 1_000;
 
 /** `operator schema push` */
 export function operatorSchemaCommand(io: CommandIo): Command {
-  const parent = new Command('schema').description(
-    'bring the collections of many instances to one definition',
-  );
+  const parent = new Command('schema').description('apply the same definitions to many instances');
   const command = parent
     .command('push')
     .description('apply the files of schema dump to many instances; exits with 1 if any fails');
@@ -27,7 +25,7 @@ export function operatorSchemaCommand(io: CommandIo): Command {
   command.option('--instances <FILTER>', "which, as labels.plan = 'pro'; all of them by an empty one");
   command.option('--dry-run', 'only show what would change, and what records refuse');
   command.option('--delete-missing', 'delete collections and fields that the files do not have');
-  command.option('--stop-after <COUNT>', 'begin no further instance once so many have failed');
+  command.option('--stop-after <COUNT>', 'stop once this many instances have failed');
   command.option('--yes', 'do not confirm deletions');
   addApiFlags(command);
   command.action(async (folder: string) => {

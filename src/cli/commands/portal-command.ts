@@ -23,8 +23,8 @@ function addLink(parent: Command, io: CommandIo): void {
   const command = parent.command('link').description('create a link that signs in to a portal once');
   command.argument('[endpoints...]', 'their ids or their names');
   command.option('--owner <COLLECTION/ID>', 'the endpoints of this account instead, now and later');
-  command.option('--read-only', 'a portal to look at');
-  command.option('--expires <DATE>', 'until when it can be opened; an hour by default, at most seven days');
+  command.option('--read-only', 'make it read-only');
+  command.option('--expires <DATE>', 'when it expires; in an hour by default, in seven days at most');
   addApiFlags(command);
   command.action(async (endpoints: readonly string[]) => {
     const owner = textOf(command, 'owner');
@@ -63,7 +63,7 @@ const columns: readonly Column[] = [
 ];
 
 function addList(parent: Command, io: CommandIo): void {
-  const command = parent.command('list').description('show links and sessions that have not ended');
+  const command = parent.command('list').description('list active links and sessions');
   addListOptions(command, { filter: "opened != ''", sort: '-created' });
   addApiFlags(command);
   command.action(async () => {

@@ -54,12 +54,12 @@ function addGet(parent: Command, io: CommandIo): void {
 }
 
 function addList(parent: Command, io: CommandIo): void {
-  const command = parent.command('list').description('show a page of records');
+  const command = parent.command('list').description('list records');
   command.argument('<collection>');
-  command.option('--filter <FILTER>', 'which records, as "pages > 100 && title ~ \'sea\'"');
-  command.option('--sort <FIELDS>', 'in which order, as "-created,title"');
-  command.option('--limit <COUNT>', 'how many, at most 1000; export has no limit', '30');
-  command.option('--page <NUMBER>', 'which page of that many', '1');
+  command.option('--filter <FILTER>', 'filter, such as "pages > 100 && title ~ \'sea\'"');
+  command.option('--sort <FIELDS>', 'sort order, such as "-created,title"');
+  command.option('--limit <COUNT>', 'page size, at most 1000; export has no limit', '30');
+  command.option('--page <NUMBER>', 'page number', '1');
   addReadOptions(command);
   command.action(async (collection: string) => {
     const query = {
@@ -123,8 +123,8 @@ async function deleteRecord(api: Api, { collection, id, io, isSure }: Deletion):
 }
 
 function addReadOptions(command: Command): void {
-  command.option('--fields <NAMES>', 'only these members, as "id,title"');
-  command.option('--expand <RELATIONS>', 'with related records, as "author,author.team"');
+  command.option('--fields <NAMES>', 'only these fields, such as "id,title"');
+  command.option('--expand <RELATIONS>', 'include related records, such as "author,author.team"');
   addApiFlags(command);
 }
 

@@ -22,7 +22,7 @@ const lookMs = 100;
 
 /** `seed demo|load` */
 export function seedCommand(io: CommandIo): Command {
-  const command = new Command('seed').description('fill an instance with sample data, or for measurements');
+  const command = new Command('seed').description('fill an instance with sample data');
   addDemo(command, io);
   addLoad(command, io);
   return command;
@@ -78,7 +78,7 @@ async function makeDemo(api: Api, io: CommandIo): Promise<Demo> {
 async function refuseExisting(api: Api, names: readonly string[]): Promise<void> {
   const existing = (await namesOfCollections(api)).filter((name) => names.includes(name));
   if (existing.length === 0) return;
-  const message = `${api.place} has collections of these names already: ${existing.join(', ')}. Nothing was made.`;
+  const message = `${api.place} already has collections with these names: ${existing.join(', ')}. Nothing was created.`;
   throw new CommandError(exitCodes.refused, message);
 }
 
@@ -140,8 +140,8 @@ function textOfDemo({ place, records, account, endpoint, webhook }: Demo): strin
   const countTexts = Object.entries(records).map(([name, count]) => `${count} ${name}`);
   const first =
     webhook === null
-      ? 'No webhook came yet: they are sent while a server runs on this data.'
-      : `The first webhook came: ${webhook.event} ${webhook.id}, its signature is ${webhook.isGenuine ? 'right' : 'WRONG'}.`;
+      ? 'No webhook has arrived yet. They are sent while a server runs on this data.'
+      : `First webhook received: ${webhook.event} ${webhook.id}, signature ${webhook.isGenuine ? 'valid' : 'INVALID'}.`;
   return `Made in ${place}: ${countTexts.join(', ')}.
 
 A customer signs in with     ${account.email}  ${account.password}
@@ -155,9 +155,7 @@ Look around:  ${commandName} record list orders --filter "status = 'open'" --sor
 }
 
 function addLoad(parent: Command, io: CommandIo): void {
-  const command = parent
-    .command('load')
-    .description('create a collection with many records, for measurements');
+  const command = parent.command('load').description('create a collection with many records, for benchmarks');
   command.requiredOption('--records <COUNT>', 'how many records');
   command.option('--collection <NAME>', 'its name; created if it does not exist', 'load');
   addApiFlags(command);
@@ -168,7 +166,11 @@ function addLoad(parent: Command, io: CommandIo): void {
       withApi(command, io, (api) => load(api, io, { collection, count, interrupt })),
     );
     if (isSet(command, 'json')) await showJson(io, result);
-    else await print(io, `${result.records} records made in ${collection}, ${result.perSecond} a second.\n`);
+    else
+      await print(
+        io,
+        `${result.records} records created in ${collection}, ${result.perSecond} per second.\n`,
+      );
     if (result.records < count)
       throw new CommandError(
         exitCodes.interrupted,

@@ -32,7 +32,7 @@ async function serve(config: Config, io: CommandIo): Promise<void> {
     return undefined;
   });
   if (app === undefined) {
-    logger.info('Stopped before it had started.');
+    logger.info('Stopped during startup.');
     return;
   }
   // Since the process began, whose start is most of it.
@@ -43,7 +43,9 @@ async function serve(config: Config, io: CommandIo): Promise<void> {
   else logStart(start, logger);
   releaseMemoryWhenIdle();
   const signal = await stopAsked;
-  logger.info(`${signal}: stopping. Requests and webhooks in flight may end; a second signal stops at once.`);
+  logger.info(
+    `${signal}: stopping. Requests and webhooks in flight are finished; a second signal stops at once.`,
+  );
   await app.stop();
   logger.info('Stopped.');
 }
@@ -80,7 +82,7 @@ function banner({ app: { url, metricsUrl }, config, token, readyMs }: Start): st
     token === undefined
       ? ''
       : `
-  There is no superuser yet. Make one in a browser, once and within ${setupMinutes} minutes:
+  There is no superuser yet. Create one in a browser, once and within ${setupMinutes} minutes:
 
     ${setupLink(url, token)}
 
@@ -88,7 +90,7 @@ function banner({ app: { url, metricsUrl }, config, token, readyMs }: Start): st
 
     ${upsertCommand(config)}
 
-  or from anywhere, with what the link holds:
+  or over HTTP, with the token of the link:
 
     ${setupRequest(url, token)}
 `;
@@ -109,9 +111,9 @@ function logStart({ app: { url, metricsUrl }, config, token, readyMs }: Start, l
   logger.info(`Chancery ${version} listens on ${url}`, { url, dashboard: `${url}/_/`, readyMs });
   if (metricsUrl !== undefined) logger.info(`Metrics are served on ${metricsUrl}`, { url: metricsUrl });
   if (token === undefined) return;
-  logger.info(`There is no superuser yet. Make one, while this runs: ${upsertCommand(config)}`);
+  logger.info(`There is no superuser yet. Create one while this runs: ${upsertCommand(config)}`);
   logger.info(`Or in a browser, once and within ${setupMinutes} minutes: ${setupLink(url, token)}`);
-  logger.info(`Or from elsewhere, once and within ${setupMinutes} minutes: ${setupRequest(url, token)}`);
+  logger.info(`Or over HTTP, once and within ${setupMinutes} minutes: ${setupRequest(url, token)}`);
 }
 
 const setupMinutes = setupLimits.tokenMs / 60_000;

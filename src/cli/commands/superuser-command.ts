@@ -16,7 +16,9 @@ export function superuserCommand(io: CommandIo): Command {
   );
 
   const upsert = command.command('upsert').description('add a superuser, or change the password of one');
-  upsert.argument('<email>').argument('[password]', 'shown to others on this machine while it runs');
+  upsert
+    .argument('<email>')
+    .argument('[password]', 'visible to other users of this machine; prefer --password-stdin');
   upsert.option('--password-stdin', 'read the password from standard input');
   addInstanceFlags(upsert);
   upsert.action(async (email: string, argument: string | undefined) => {

@@ -21,7 +21,7 @@ export function typesCommand(io: CommandIo): Command {
       .choices(['client', 'webhooks'])
       .default('client'),
   );
-  command.option('--out <FILE>', 'where to; standard output by default');
+  command.option('--out <FILE>', 'output file; standard output by default');
   command.option('--check', 'write nothing; check that the file of --out is current');
   addApiFlags(command);
   command.action(async () => {

@@ -15,16 +15,16 @@ import type { CommandIo } from '../terminal/print.ts';
 /** `verify` */
 export function verifyCommand(io: CommandIo): Command {
   const command = new Command('verify').description('explain why the signature of a webhook does not match');
-  command.argument('<file>', 'the body as it came; - is standard input');
-  command.option('--secret <SECRET>', 'of the endpoint');
-  command.option('--secret-file <FILE>', 'file with it');
+  command.argument('<file>', 'file with the raw body; - reads standard input');
+  command.option('--secret <SECRET>', 'signing secret of the endpoint');
+  command.option('--secret-file <FILE>', 'file with the secret');
   command.option(
     '--headers <FILE|LINE>',
     'file with the headers, as lines or JSON, or one of them as "name: value"; may be repeated',
     (value: string, before: readonly string[] | undefined) => [...(before ?? []), value],
   );
-  command.option('--at <TIME>', 'when it came: a date, or seconds since 1970; now by default');
-  command.option('--tolerance <SECONDS>', 'how old it may be', '300');
+  command.option('--at <TIME>', 'when the request arrived: a date, or seconds since 1970; now by default');
+  command.option('--tolerance <SECONDS>', 'maximum age of the signature', '300');
   command.option('--json', 'print JSON');
   command.action(async (file: string) => {
     // The option collects texts.

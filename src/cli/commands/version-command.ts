@@ -6,7 +6,7 @@ import { type CommandIo, print } from '../terminal/print.ts';
 /** `version` */
 export function versionCommand(io: CommandIo): Command {
   const command = new Command('version').description('show versions, for a bug report');
-  command.option('--json', 'for programs');
+  command.option('--json', 'print JSON');
   command.action(async () => {
     const { version, commit } = build;
     const versions = { version, commit, node: process.versions.node, sqlite: sqliteVersion().join('.') };

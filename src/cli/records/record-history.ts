@@ -11,7 +11,7 @@ const limitDefault = 30;
 
 /** `record history`: the changes of a record that the event log has. */
 export function recordHistory(io: CommandIo): Command {
-  const command = new Command('history').description('show the past of a record, also of a deleted one');
+  const command = new Command('history').description('show the history of a record, deleted or not');
   command.argument('<collection>').argument('<id>');
   command.option('--fields <NAMES>', 'also the values of these fields, as "title,pages"');
   command.option('--limit <COUNT>', 'how many changes, at most 1000, the newest first', String(limitDefault));
@@ -60,7 +60,7 @@ async function changesOf(api: Api, { collection, id, limit }: HistoryQuery): Pro
 /** `record revert`: brings a past state back, also of a deleted record. */
 export function recordRevert(io: CommandIo): Command {
   const command = new Command('revert').description(
-    'bring back a past state of a record, or a deleted record',
+    'restore an earlier state of a record, or a deleted record',
   );
   command.argument('<collection>').argument('<id>');
   command.argument('[values...]', 'values to set as well: FIELD=TEXT, FIELD:=JSON, or - for a JSON object');

@@ -25,7 +25,7 @@ export async function confirm(
 ): Promise<void> {
   if (isSure) return;
   if (io.stdin.isTTY !== true)
-    throw new ConfigError(`This ${verb} ${loss}. There is no terminal to ask on: give --yes to do it.`);
+    throw new ConfigError(`This ${verb} ${loss}. Cannot prompt without a terminal: give --yes to do it.`);
   const question = `This ${verb} ${loss} in ${place}. Type ${name} to go on: `;
   if ((await askLine(io, question)) !== name)
     throw new CommandError(

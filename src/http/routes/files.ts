@@ -102,7 +102,7 @@ const ofClients = ['ERR_STREAM_PREMATURE_CLOSE', 'UND_ERR_ABORTED'];
 function logBreaks({ content }: Answer, logger: Logger): void {
   if (!(content?.body instanceof Readable)) return;
   content.body.once('error', (error) => {
-    if (!ofClients.includes(codeOf(error))) logger.error('A file could not be read to its end.', { error });
+    if (!ofClients.includes(codeOf(error))) logger.error('A file could not be read completely.', { error });
   });
 }
 

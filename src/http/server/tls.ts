@@ -56,7 +56,7 @@ export function watchTls(server: HttpServer, files: TlsFiles, logger: Logger): {
     } catch (error) {
       // Logged once for each state of the files, not once a second.
       if (current !== last)
-        logger.error('The certificate could not be read again; the old one stays in force.', { error });
+        logger.error('The certificate could not be reloaded; the old one stays in use.', { error });
     }
     last = current;
   };
