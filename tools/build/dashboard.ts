@@ -20,18 +20,49 @@ export interface MadeDashboard {
   readonly folders: readonly string[];
 }
 
-/**
- * With what every screen asks for, and what lists are made with: each would be a file of its own beside the lazy parts. Not what the settings and
- * the operator's screens alone are made of, nor lists with columns and plots, of which the first screen has none.
- */
-const sharedParts =
-  /dashboard\/src\/(?:parts\/(?!form\/|radio-list|audit-log|backup-words|key-fields|data-table|delivery-table|endpoint-words|endpoint-badge|secret-once|log-filters|combobox|plot|resend|editor\/)|browser|app|api\/(?:settings|last-day|logs|live-changes|expressions))|lucide-react|react-router|useInfiniteQuery/;
+/** Parts of the settings' and the operator's screens, and of lists with columns and plots, of which the first screen has none. */
+const lazyParts = [
+  'audit-log',
+  'backup-words',
+  'combobox',
+  'data-table',
+  'delivery-table',
+  'editor/',
+  'endpoint-badge',
+  'endpoint-words',
+  'form/',
+  'key-fields',
+  'log-filters',
+  'plot',
+  'radio-list',
+  'resend',
+  'secret-once',
+];
+/** With what every screen requests: each module would otherwise be a file of its own beside the lazy parts. */
+const sharedParts = new RegExp(
+  String.raw`dashboard/src/(?:parts/(?!${lazyParts.join('|')})|browser|app|api/(?:settings|last-day|logs|live-changes|expressions))|lucide-react|react-router|useInfiniteQuery`,
+);
 /** What places menus and popovers, which come when a button that opens one is reached. */
 const floatingParts =
   /node_modules\/(?:@radix-ui|@floating-ui|aria-hidden|react-remove-scroll|react-style-singleton|use-callback-ref|use-sidecar|get-nonce)/;
-/** Of the records, what the table has and is made with, but neither editors nor the work on many of them at once. */
-const sharedByRecords =
-  /dashboard\/src\/(?:api\/records|screens\/records\/(?!bulk|cell-condition|conflict|csv|editors|export|field-editor|record-draft|undo|use-work|work-)|parts\/data-table\/use-selection)|@tanstack\/(?:react-)?(?:table|virtual)/;
+/** The editors of records, and the work on many of them at once. */
+const lazyRecordParts = [
+  'bulk',
+  'cell-condition',
+  'conflict',
+  'csv',
+  'editors',
+  'export',
+  'field-editor',
+  'record-draft',
+  'undo',
+  'use-work',
+  'work-',
+];
+/** What the table of records has and is made with. */
+const sharedByRecords = new RegExp(
+  String.raw`dashboard/src/(?:api/records|screens/records/(?!${lazyRecordParts.join('|')})|parts/data-table/use-selection)|@tanstack/(?:react-)?(?:table|virtual)`,
+);
 /** What the other lists are made of, which are tables with columns, and what often stands beside them. */
 const sharedByTables = /dashboard\/src\/(?:parts\/(?:data-table|backup-words|secret-once|plot\.)|api\/audit)/;
 
