@@ -256,7 +256,7 @@ async function assertCommand(line: string, place: string): Promise<void> {
 /** Fails unless scripts of npm are those of the repository, or of the example whose page it is. */
 function assertScripts(line: string, { page, line: at }: DocBlock): void {
   const scripts = page.startsWith('examples/')
-    ? ['build', 'pack', 'start']
+    ? ['build', 'dev', 'pack', 'start']
     : Object.keys(packageJson.scripts);
   for (const [, name = ''] of line.matchAll(/npm run (?:-s )?([\w:-]+)/g))
     assert.ok(scripts.includes(name), `${page}:${at}: npm run ${name}`);
