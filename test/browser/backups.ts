@@ -147,7 +147,7 @@ test('a schedule is set, and the next backup is told in words', { skip }, async 
   await page.getByLabel('Keep', { exact: true }).fill('5');
   await page.getByRole('button', { name: 'Save' }).click();
   // At once, and not with the next look at the status, half a minute later.
-  await page.getByText(/^Sunday \d+ \w+ at 03:00 UTC/).waitFor({ timeout: 20_000 });
+  await page.getByText(/^Sunday, \w+ \d+ at 03:00 AM UTC/).waitFor({ timeout: 20_000 });
   const { backups } = await stage.pb.settings.getAll();
   assert.deepEqual([backups.cron, backups.cronMaxKeep], ['0 3 * * 0', 5]);
 });
