@@ -124,6 +124,25 @@ test('from the sign-in to a saved record and out again, by keys alone', { skip }
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
 });
 
+test('what is typed while the palette is loaded is searched for', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  const page = await stage.open();
+  await page.addInitScript(stage.signingIn());
+  const loaded = Promise.withResolvers<undefined>();
+  await page.route('**/palette-*.js', async (route) => {
+    await loaded.promise;
+    await route.continue();
+  });
+  await page.goto(`${stage.url}/_/overview`);
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('rul');
+  loaded.resolve(undefined);
+  await page.getByRole('option', { name: 'Rules' }).waitFor();
+  await page.keyboard.type('es');
+  assert.equal(await page.getByRole('combobox', { name: 'Search' }).inputValue(), 'rules');
+});
+
 test('the palette finds records of every collection by their texts, in one request', { skip }, async (t) => {
   const stage = await startSignedInStage(t);
   for (const name of ['notes', 'ideas']) {

@@ -1,21 +1,24 @@
 import { useQuery } from '@tanstack/react-query';
-import Search from 'lucide-react/icons/search';
 import { useEffect, useId, useRef, useState, type KeyboardEvent } from 'react';
 import { call, type RecordModel } from '../api/client.ts';
 import { logEntryQuery } from '../api/find-in-log.ts';
 import { mayOpenRecords } from '../api/session.ts';
 import { Key } from '../parts/key.tsx';
 import { useSettled } from '../parts/use-settled.ts';
+import { PaletteInput } from './palette-dialog.tsx';
 import { type PaletteItem, usePaletteItems } from './palette-items.tsx';
 
+interface PaletteProps {
+  readonly text: string;
+  readonly onText: (text: string) => void;
+  readonly onClose: () => void;
+}
+
 /** ⌘K: every screen, collection and action by its name, and records by their ids and texts. */
-export function Palette({ onClose }: { readonly onClose: () => void }) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const [text, setText] = useState('');
+export function Palette({ text, onText, onClose }: PaletteProps) {
   const [position, setPosition] = useState(0);
   const items = useMatches(text);
   const listId = useId();
-  useEffect(() => dialog.current?.showModal(), []);
   const current = Math.min(position, items.length - 1);
   const run = (item: PaletteItem | undefined): void => {
     if (item === undefined) return;
@@ -31,35 +34,19 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
     event.preventDefault();
   };
   return (
-    <dialog
-      className="palette"
-      ref={dialog}
-      aria-label="Search"
-      onClose={onClose}
-      onClick={(event) => {
-        // What is around the dialog is the dialog, too, as everything in it is an element of its own.
-        if (event.target === dialog.current) onClose();
-      }}
-    >
-      <div className="palette-input">
-        <Search size={17} aria-hidden />
-        <input
-          role="combobox"
-          aria-label="Search"
-          aria-expanded
-          aria-controls={listId}
-          aria-activedescendant={items[current] === undefined ? undefined : `${listId}-${current}`}
-          placeholder="Search records, collections, screens and actions"
-          value={text}
-          autoComplete="off"
-          spellCheck={false}
-          onChange={(event) => {
-            setText(event.target.value);
-            setPosition(0);
-          }}
-          onKeyDown={move}
-        />
-      </div>
+    <>
+      <PaletteInput
+        role="combobox"
+        aria-expanded
+        aria-controls={listId}
+        aria-activedescendant={items[current] === undefined ? undefined : `${listId}-${current}`}
+        text={text}
+        onText={(next) => {
+          onText(next);
+          setPosition(0);
+        }}
+        onKeyDown={move}
+      />
       <PaletteList
         id={listId}
         text={text}
@@ -69,7 +56,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
         onRun={run}
       />
       <PaletteFoot />
-    </dialog>
+    </>
   );
 }
 

@@ -1,20 +1,17 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useRouter } from '@tanstack/react-router';
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { isBoundToEndpoints, isPortal, mayUse, onExpired, refreshSession } from '../api/session.ts';
 import { publicSettingsQuery, settingsQuery } from '../api/settings.ts';
 import { setAccent } from '../browser/accent.ts';
 import { useKeys } from '../browser/keys.ts';
 import { Frame } from './frame.tsx';
+import { loadPalette, PaletteDialog } from './palette-dialog.tsx';
 import { Sidebar } from './sidebar.tsx';
 
 const refreshMs = 6 * 3_600_000;
 /** The session of a portal ends an hour after its last request. */
 const portalRefreshMs = 20 * 60_000;
-
-/** Loaded when it is first opened, or the pointer reaches the button that opens it. */
-const loadPalette = async () => import('./palette.tsx');
-const Palette = lazy(async () => ({ default: (await loadPalette()).Palette }));
 
 /** The frame of all screens: collections at the side, the screen beside them, and the palette over both. */
 export function Shell() {
@@ -47,11 +44,7 @@ export function Shell() {
           />
         )}
       />
-      {isPaletteOpen && (
-        <Suspense>
-          <Palette onClose={() => setIsPaletteOpen(false)} />
-        </Suspense>
-      )}
+      {isPaletteOpen && <PaletteDialog onClose={() => setIsPaletteOpen(false)} />}
     </>
   );
 }
