@@ -10,16 +10,12 @@ export const scaffoldsQuery = queryOptions({
   staleTime: Infinity,
 });
 
-/** Whether a rule would be accepted in a collection as it is stored, and where it is wrong. */
-export function ruleCheckQuery(collection: string, rule: string) {
+/** Whether a rule would be accepted in a collection, which need not be saved, and where it is wrong. */
+export function ruleCheckQuery(definition: CollectionInput, rule: string) {
   return queryOptions({
-    queryKey: ['collections', 'rule-check', collection, rule],
+    queryKey: ['rule-check', definition, rule],
     queryFn: async ({ signal }) =>
-      call('POST /api/collections/{collection}/filters/check', {
-        path: { collection },
-        body: { rule },
-        signal,
-      }),
+      call('POST /api/collections/meta/dry-run-rule', { body: { definition, rule }, signal }),
     retry: false,
   });
 }
@@ -78,10 +74,30 @@ export async function countRecords(collection: string, filter: string): Promise<
 }
 
 export type RuleTest = Schemas['RuleTest'];
-export type RuleVerdict = Schemas['RuleVerdict'];
+export type RuleVerdict = Omit<Schemas['RuleDryRun'], 'isValid' | 'position'>;
 
-export async function testRule(collection: string, body: RuleTest): Promise<RuleVerdict> {
-  return call('POST /api/collections/{collection}/rules/test', { path: { collection }, body });
+/** Tests a rule in a stored collection, or in one that is not saved: then on the members of a new record. */
+export async function testRule(
+  { name, definition }: { readonly name: string; readonly definition: CollectionInput | undefined },
+  test: RuleTest & { readonly rule: string | null },
+): Promise<RuleVerdict> {
+  if (definition === undefined) {
+    const path = { collection: name };
+    return {
+      message: '',
+      ...(await call('POST /api/collections/{collection}/rules/test', { path, body: test })),
+    };
+  }
+  const { record, ...others } = test;
+  const body = { ...others, definition, record: typeof record === 'object' ? record : {} };
+  return call('POST /api/collections/meta/dry-run-rule', { body });
+}
+
+/** Returns the newest record of a collection, if it has any. */
+export async function newestRecord(collection: string): Promise<string | undefined> {
+  const query = { perPage: 1, skipTotal: true, fields: 'id', sort: '-@rowid' };
+  const { items } = await call('GET /api/collections/{collection}/records', { path: { collection }, query });
+  return items[0]?.id;
 }
 
 export type RuleName = Extract<keyof Collection, `${string}Rule`>;

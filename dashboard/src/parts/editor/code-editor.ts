@@ -139,7 +139,9 @@ export class CodeEditor {
         if (text.endsWith('.')) startCompletion(this.#view);
       },
     }));
-    return { from, options, filter: false };
+    // At each key at once: a key that takes one would find none while they are looked up.
+    const update = (_: unknown, _from: number, _to: number, next: CompletionContext) => this.#complete(next);
+    return { from, options, filter: false, update };
   }
 
   select(anchor: number, head: number): void {

@@ -1,9 +1,10 @@
 import { lazy, Suspense, useState } from 'react';
 import type { Collection } from '../../api/client.ts';
-import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
+import { Editor } from '../../parts/editor/editor.tsx';
+import { LabelledField } from '../../parts/labelled-field.tsx';
 import { PlaceholderLines } from '../../parts/placeholder-lines.tsx';
 import { duration } from '../../parts/time.tsx';
-import type { DraftHandle } from './definition-draft.ts';
+import { type DraftHandle, toCheckedInput } from './definition-draft.ts';
 import { FlagOption, NumberOption, TextOption } from './option-controls.tsx';
 import { RuleInput } from './rule-input.tsx';
 import { isUniqueOn } from './unique-index.ts';
@@ -193,6 +194,7 @@ function FactorOptions({ draft, collections, errors }: AuthOptionsProps) {
               value={mfa.rule}
               collection={draft.next}
               collections={collections}
+              definition={toCheckedInput(draft, !collections.some(({ id }) => id === draft.base.id))}
               error={error}
               onChange={(rule) => draft.change({ mfa: { ...mfa, rule } })}
             />
@@ -350,15 +352,28 @@ function MailTemplate({ path, title, template, errors, onChange }: MailTemplateP
         help="{APP_NAME}, {APP_URL}, {TOKEN}, {OTP}, {ALERT_INFO} and {RECORD:name} are filled in."
         error={error}
       >
-        <textarea
+        <Editor
           id={id}
-          className="input mono"
+          label="Text, in HTML"
+          language="html"
+          lines={4}
           value={template.body}
-          spellCheck={false}
-          onChange={(event) => onChange({ ...template, body: event.target.value })}
-          {...errorAttributes(id, error)}
+          error={error}
+          onChange={(body) => onChange({ ...template, body })}
+          complete={completePlaceholder}
         />
       </LabelledField>
     </details>
   );
+}
+
+const placeholders: readonly string[] = ['APP_NAME', 'APP_URL', 'TOKEN', 'OTP', 'ALERT_INFO', 'RECORD:'];
+
+/** Behind a brace: what is filled in. */
+function completePlaceholder(text: string, caret: number) {
+  const [word = ''] = /\{[\w:]*$/.exec(text.slice(0, caret)) ?? [];
+  const matches = placeholders
+    .map((name) => `{${name}}`)
+    .filter((name) => word !== '' && name.startsWith(word));
+  return { from: caret - word.length, items: matches.map((name) => ({ text: name, hint: 'filled in' })) };
 }

@@ -106,11 +106,21 @@ export function toNewInput(draft: DefinitionDraft): CollectionInput {
   if (draft.next.type === 'view') return members;
   const isOfBase = (field: Field): boolean => draft.base.fields.some((one) => one.id === field.id);
   const fields = remainingFields(draft).map((field) => {
-    if (isOfBase(field)) return field;
+    if (field.system && isOfBase(field)) return field;
     const { id: _id, ...own } = field;
     return own;
   });
   return { ...members, fields, ...(refersToItself && id !== undefined && { id }) };
+}
+
+/** The definition in which rules are checked while it is made: without fields that are still to be filled in. */
+export function toCheckedInput(draft: DefinitionDraft, isNew: boolean): CollectionInput {
+  const input = isNew ? toNewInput(draft) : toInput(draft);
+  const isComplete = (field: NonNullable<CollectionInput['fields']>[number]): boolean =>
+    !(field.type === 'relation' && !field.collectionId) &&
+    !(field.type === 'select' && (field.values ?? []).length === 0);
+  const name = input.name === undefined || input.name === '' ? 'new_collection' : input.name;
+  return { ...input, name, ...(input.fields && { fields: input.fields.filter(isComplete) }) };
 }
 
 /** Indexes follow renamed fields and collections: their texts are written with the names that were there before. */

@@ -7,7 +7,7 @@ import { Menu, MenuItem } from '../../parts/menu.tsx';
 import type { DraftHandle } from './definition-draft.ts';
 import { remainingFields } from './definition-draft.ts';
 import { FieldRow } from './field-row.tsx';
-import { fieldTypes, freeName, newField, type FieldType } from './new-field.ts';
+import { fieldTypes, freeName, newField, type FieldType, withNew } from './new-field.ts';
 import { TypeMark } from './type-mark.tsx';
 
 interface FieldListProps {
@@ -108,12 +108,6 @@ function AddField({ onAdd, findNext }: AddFieldProps) {
       </Menu>
     </div>
   );
-}
-
-/** New fields come in front of the two dates that every collection ends with. */
-function withNew(fields: readonly Field[], field: Field): readonly Field[] {
-  const end = fields.findLastIndex(({ name }) => name !== 'created' && name !== 'updated') + 1;
-  return fields.toSpliced(end, 0, field);
 }
 
 /** What is wrong with one field, by the name of its option. */

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import type { Collection } from '../../api/client.ts';
 import { choicesOf } from '../../api/members-of.ts';
 import { collectionsQuery } from '../../api/collections.ts';
-import { createCollection, scaffoldsQuery } from '../../api/definitions.ts';
+import { createCollection, type RuleName, scaffoldsQuery } from '../../api/definitions.ts';
 import { useKeys } from '../../browser/keys.ts';
 import { Bar } from '../../parts/bar.tsx';
 import { Button } from '../../parts/button.tsx';
@@ -12,8 +12,10 @@ import { Key } from '../../parts/key.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { PlaceholderLines } from '../../parts/placeholder-lines.tsx';
 import { showToast } from '../../parts/toast.tsx';
-import { type DraftHandle, toNewInput, useDefinitionDraft } from './definition-draft.ts';
+import { type DraftHandle, toCheckedInput, toNewInput, useDefinitionDraft } from './definition-draft.ts';
+import { newField, withNew } from './new-field.ts';
 import { Segments } from './option-controls.tsx';
+import { firstTest, RuleTester, type TestSearch } from './rule-tester.tsx';
 import { SchemaForm } from './schema-form.tsx';
 
 const collectionTypes = choicesOf<Collection['type']>({
@@ -49,46 +51,85 @@ function NewCollection({ scaffolds, collections }: NewCollectionProps) {
   const [blank] = useState(() => startFrom(scaffolds.base));
   const draft = useDefinitionDraft('new', blank);
   const { error, isBusy, create, forget } = useCreation(draft);
+  const [search, setSearch] = useState<TestSearch>({});
   useKeys({
     'Mod+s': (event) => {
       event.preventDefault();
       void create();
     },
   });
+  const openTest = async (name: RuleName): Promise<void> => {
+    const first = await firstTest(name, { collection: undefined, collections });
+    setSearch({ ...first, ...search, test: name });
+  };
   return (
-    <div className="schema-column">
-      <div className="schema-scroll" tabIndex={-1}>
-        <div className="page">
-          <SchemaForm draft={draft} collections={collections} error={error} isNew>
-            <div className="field" role="group" aria-label="Type">
-              <span className="field-label">Type</span>
-              <div>
-                <Segments
-                  label="Type of the collection"
-                  value={draft.next.type}
-                  choices={collectionTypes}
-                  onChange={(type) => draft.change(retyped(draft.next, scaffolds[type]))}
-                />
+    <div className="schema-split" data-drawer={search.test === undefined ? undefined : ''}>
+      <div className="schema-column">
+        <div className="schema-scroll" tabIndex={-1}>
+          <div className="page">
+            <SchemaForm
+              draft={draft}
+              collections={collections}
+              error={error}
+              isNew
+              onTest={(name) => void openTest(name)}
+            >
+              <div className="field" role="group" aria-label="Type">
+                <span className="field-label">Type</span>
+                <div>
+                  <Segments
+                    label="Type of the collection"
+                    value={draft.next.type}
+                    choices={collectionTypes}
+                    onChange={(type) => draft.change(retyped(draft.next, withDates(scaffolds[type])))}
+                  />
+                </div>
               </div>
-            </div>
-          </SchemaForm>
+            </SchemaForm>
+          </div>
         </div>
-      </div>
-      <footer className="schema-foot">
-        <span className="drawer-foot-note">
-          {draft.next.type === 'auth' ? 'Accounts can sign in.' : 'New collections are locked.'}
-        </span>
-        {draft.isChanged && (
-          <Button tone="quiet" onClick={forget}>
-            Discard
+        <footer className="schema-foot">
+          <span className="drawer-foot-note">
+            {draft.next.type === 'auth' ? 'Accounts can sign in.' : 'New collections are locked.'}
+          </span>
+          {draft.isChanged && (
+            <Button tone="quiet" onClick={forget}>
+              Discard
+            </Button>
+          )}
+          <Button tone="primary" disabled={isBusy} onClick={() => void create()}>
+            Create collection
+            <Key keys="ModS" />
           </Button>
-        )}
-        <Button tone="primary" disabled={isBusy} onClick={() => void create()}>
-          Create collection
-          <Key keys="ModS" />
-        </Button>
-      </footer>
+        </footer>
+      </div>
+      <NewRuleTester draft={draft} collections={collections} search={search} onSearch={setSearch} />
     </div>
+  );
+}
+
+interface NewRuleTesterProps {
+  readonly draft: DraftHandle;
+  readonly collections: readonly Collection[];
+  readonly search: TestSearch;
+  readonly onSearch: (search: TestSearch) => void;
+}
+
+function NewRuleTester({ draft, collections, search, onSearch }: NewRuleTesterProps) {
+  const { test } = search;
+  if (test === undefined) return null;
+  return (
+    <RuleTester
+      key={test}
+      name={test}
+      rule={draft.next[test] ?? null}
+      collection={draft.next}
+      definition={toCheckedInput(draft, true)}
+      collections={collections}
+      search={search}
+      onSearch={onSearch}
+      onClose={() => onSearch({})}
+    />
   );
 }
 
@@ -125,7 +166,15 @@ function useCreation(draft: DraftHandle) {
 /** The id is only sent where a relation to the collection itself has to name it. */
 function startFrom(scaffold: Collection): Collection {
   const random = crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
-  return { ...scaffold, id: `pbc_${random}`, name: '' };
+  return { ...withDates(scaffold), id: `pbc_${random}`, name: '' };
+}
+
+/** The service adds both dates to each new collection: they are shown, and rules can name them, from the start. */
+function withDates(scaffold: Collection): Collection {
+  if (scaffold.type === 'view') return scaffold;
+  const created = { ...newField('autodate', 'created'), id: 'autodate_created' };
+  const updated = { ...newField('autodate', 'updated'), id: 'autodate_updated', onUpdate: true };
+  return { ...scaffold, fields: [...scaffold.fields, created, updated] };
 }
 
 /** The definition as one of another type: name, rules and own fields stay. */
@@ -140,7 +189,7 @@ function retyped(from: Collection, scaffold: Collection): Collection {
     ...scaffold,
     id: from.id,
     name: from.name,
-    fields: [...scaffold.fields, ...own],
+    fields: own.reduce(withNew, scaffold.fields),
     indexes: [...scaffold.indexes, ...from.indexes.filter((text) => !/`?(?:tokenKey|email)`?/.test(text))],
     listRule,
     viewRule,

@@ -75,3 +75,9 @@ export function freeName(wanted: string, fields: readonly Field[]): string {
 export function isStandard(field: Field): boolean {
   return field.system || ['id', 'created', 'updated'].includes(field.name);
 }
+
+/** New fields come in front of the two dates that every collection ends with. */
+export function withNew(fields: readonly Field[], field: Field): readonly Field[] {
+  const end = fields.findLastIndex(({ name }) => name !== 'created' && name !== 'updated') + 1;
+  return fields.toSpliced(end, 0, field);
+}

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Collection } from '../../api/client.ts';
-import { ruleCheckQuery } from '../../api/definitions.ts';
+import { type CollectionInput, ruleCheckQuery } from '../../api/definitions.ts';
 import { Editor } from '../../parts/editor/editor.tsx';
 import { useSettled } from '../../parts/use-settled.ts';
 import { completeRule } from './complete-rule.ts';
@@ -12,14 +12,14 @@ interface RuleInputProps {
   readonly collection: Collection;
   readonly collections: readonly Collection[];
   readonly error: string | undefined;
-  /** The id of the stored collection in which the rule is checked while it is typed. */
-  readonly checkedIn?: string | undefined;
+  /** In which the rule is checked while it is typed. */
+  readonly definition: CollectionInput;
   readonly onChange: (text: string) => void;
 }
 
 /** The expression of a rule, completed and checked while it is typed. */
-export function RuleInput({ collection, collections, checkedIn, ...props }: RuleInputProps) {
-  const problem = useProblem(props.value, checkedIn);
+export function RuleInput({ collection, collections, definition, ...props }: RuleInputProps) {
+  const problem = useProblem(props.value, definition);
   const isShown = props.error === undefined && problem !== undefined;
   return (
     <>
@@ -40,12 +40,13 @@ export function RuleInput({ collection, collections, checkedIn, ...props }: Rule
 }
 
 /** What is wrong with a rule. Nothing while it is well-formed, or not known yet. */
-function useProblem(rule: string, collection: string | undefined) {
-  const settled = useSettled(rule);
+function useProblem(rule: string, definition: CollectionInput) {
+  const current = JSON.stringify([definition, rule]);
+  const isSettled = useSettled(current) === current;
   const { data: check } = useQuery({
-    ...ruleCheckQuery(collection ?? '', settled),
-    enabled: collection !== undefined && settled !== '',
+    ...ruleCheckQuery(definition, rule),
+    enabled: isSettled && rule !== '',
   });
-  if (settled !== rule || check === undefined || check.isValid) return undefined;
+  if (!isSettled || check === undefined || check.isValid) return undefined;
   return { position: check.position ?? 0, message: check.message };
 }

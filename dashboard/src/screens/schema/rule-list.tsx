@@ -2,6 +2,7 @@ import FlaskConical from 'lucide-react/icons/flask-conical';
 import { useEffect, useRef, useState } from 'react';
 import type { Collection } from '../../api/client.ts';
 import {
+  type CollectionInput,
   type RuleKind,
   ruleKind,
   type RuleName,
@@ -11,7 +12,7 @@ import {
 } from '../../api/definitions.ts';
 import { Button } from '../../parts/button.tsx';
 import { RuleMark } from '../../parts/rule-mark.tsx';
-import type { DraftHandle } from './definition-draft.ts';
+import { type DraftHandle, toCheckedInput } from './definition-draft.ts';
 import { type Choice, Segments } from './option-controls.tsx';
 import { RuleInput } from './rule-input.tsx';
 
@@ -31,14 +32,11 @@ interface RuleListProps {
   readonly errors: ReadonlyMap<string, string>;
   /** The rule to begin with, where the address names one. */
   readonly focused: RuleName | undefined;
-  /** Undefined where there is nothing to test with yet. */
-  readonly onTest: ((name: RuleName) => void) | undefined;
+  readonly onTest: (name: RuleName) => void;
 }
 
 export function RuleList({ draft, collections, errors, focused, onTest }: RuleListProps) {
-  const { id } = draft.base;
-  // The service compares with the fields that are stored: of those that are not yet, it would say that they are unknown.
-  const isCheckable = collections.some((one) => one.id === id) && hasStoredFields(draft);
+  const definition = toCheckedInput(draft, !collections.some(({ id }) => id === draft.base.id));
   return (
     <div className="rules">
       {rulesOf(draft.next).map((name) => (
@@ -49,10 +47,10 @@ export function RuleList({ draft, collections, errors, focused, onTest }: RuleLi
           collection={draft.next}
           collections={collections}
           error={errors.get(name)}
-          checkedIn={isCheckable ? id : undefined}
+          definition={definition}
           isFocused={name === focused}
           onChange={(value) => draft.change({ [name]: value })}
-          onTest={onTest === undefined ? undefined : () => onTest(name)}
+          onTest={() => onTest(name)}
         />
       ))}
     </div>
@@ -65,18 +63,17 @@ interface RuleProps {
   readonly collection: Collection;
   readonly collections: readonly Collection[];
   readonly error: string | undefined;
-  /** The id of the collection in which the rule can be checked while it is typed. */
-  readonly checkedIn: string | undefined;
+  readonly definition: CollectionInput;
   readonly isFocused: boolean;
   readonly onChange: (value: string | null) => void;
-  readonly onTest: (() => void) | undefined;
+  readonly onTest: () => void;
 }
 
 type Mode = RuleKind;
 
 /** Who may do one thing. The usual answers are a click away; an expression that is still empty admits nobody. */
 function Rule(props: RuleProps) {
-  const { name, value, collection, collections, error, checkedIn, isFocused, onChange, onTest } = props;
+  const { name, value, collection, collections, error, definition, isFocused, onChange, onTest } = props;
   const [isWriting, setIsWriting] = useState(false);
   const block = useFocusOnce(isFocused);
   const kind = ruleKind(value);
@@ -99,12 +96,10 @@ function Rule(props: RuleProps) {
         <RuleMark kind={mode} />
         <h3 id={`${id}-title`}>{title}</h3>
         <Segments label={`${title}: who`} value={mode} choices={choices} onChange={choose} />
-        {onTest !== undefined && (
-          <Button tone="quiet" onClick={onTest} aria-label={`Test as… ${title}`}>
-            <FlaskConical size={14} aria-hidden />
-            Test as…
-          </Button>
-        )}
+        <Button tone="quiet" onClick={onTest} aria-label={`Test as… ${title}`}>
+          <FlaskConical size={14} aria-hidden />
+          Test as…
+        </Button>
       </div>
       <p className="field-help">{meanings[name]}</p>
       {(mode === 'expression' || mode === 'signedIn') && (
@@ -115,7 +110,7 @@ function Rule(props: RuleProps) {
           collection={collection}
           collections={collections}
           error={error}
-          checkedIn={checkedIn}
+          definition={definition}
           onChange={(text) => {
             setIsWriting(true);
             onChange(text.trim() === '' ? null : text);
@@ -129,10 +124,6 @@ function Rule(props: RuleProps) {
       )}
     </section>
   );
-}
-
-function hasStoredFields({ base, next, dropped }: DraftHandle): boolean {
-  return dropped.length === 0 && JSON.stringify(base.fields) === JSON.stringify(next.fields);
 }
 
 function choicesOf(name: RuleName): readonly Choice<Mode>[] {

@@ -2,9 +2,12 @@ import { useMutation } from '@tanstack/react-query';
 import CircleCheck from 'lucide-react/icons/circle-check';
 import CircleX from 'lucide-react/icons/circle-x';
 import X from 'lucide-react/icons/x';
-import { useEffect, useId, useRef, useState } from 'react';
+import { useEffect, useEffectEvent, useId, useRef, useState } from 'react';
 import type { Collection } from '../../api/client.ts';
 import {
+  type CollectionInput,
+  isRuleName,
+  newestRecord,
   ruleKind,
   type RuleName,
   type RuleTest,
@@ -14,6 +17,7 @@ import {
   testRule,
 } from '../../api/definitions.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
+import { Combobox } from '../../parts/combobox.tsx';
 import { Key } from '../../parts/key.tsx';
 import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
 import { FailureNotice, Notice } from '../../parts/notice.tsx';
@@ -33,8 +37,10 @@ interface RuleTesterProps {
   readonly name: RuleName;
   /** As it is in the draft: it need not be saved. */
   readonly rule: string | null;
-  /** As it is stored. */
+  /** As it is stored, or is to be. */
   readonly collection: Collection;
+  /** Of a collection that is not saved: there are no records of it yet. */
+  readonly definition?: CollectionInput;
   readonly collections: readonly Collection[];
   readonly search: TestSearch;
   readonly onSearch: (search: TestSearch) => void;
@@ -43,17 +49,25 @@ interface RuleTesterProps {
 
 /** Tests a rule as somebody, on a record, without any effect on data: allowed or not, and which of its comparisons is why. */
 export function RuleTester(props: RuleTesterProps) {
-  const { name, rule, collection, search, onClose } = props;
+  const { name, rule, collection, definition, search, onClose } = props;
   const [body, setBody] = useState('');
   const [bodyError, setBodyError] = useState<string>();
   const panel = useRef<HTMLElement>(null);
-  const test = useMutation({ mutationFn: async (input: RuleTest) => testRule(collection.name, input) });
-  useEffect(() => panel.current?.focus(), []);
+  const test = useMutation({
+    mutationFn: async (input: TestInput) => testRule({ name: collection.name, definition }, input),
+  });
   const run = (): void => {
     const members = parseMembers(body);
     setBodyError(members === undefined ? 'This is no JSON object: { "title": "First" }' : undefined);
     if (members !== undefined) test.mutate(toTest({ name, rule, search, members }));
   };
+  const start = useEffectEvent(() => {
+    if (!isIncomplete(search)) test.mutate(toTest({ name, rule, search, members: {} }));
+  });
+  useEffect(() => {
+    panel.current?.focus();
+    start();
+  }, []);
   return (
     <aside
       className="drawer"
@@ -77,7 +91,7 @@ export function RuleTester(props: RuleTesterProps) {
         <div className="drawer-form">
           <RuleChoice {...props} />
           <CallerChoice {...props} />
-          <RecordChoice {...props} />
+          {definition === undefined && <RecordChoice {...props} />}
           <BodyInput {...props} body={body} error={bodyError} onChange={setBody} />
           {test.error !== null && <FailureNotice error={test.error} />}
           {test.data !== undefined && test.error === null && (
@@ -105,21 +119,14 @@ function RuleChoice({ name, rule, collection, search, onSearch }: RuleTesterProp
   const id = useId();
   return (
     <LabelledField id={id} label="Rule">
-      <select
-        id={id}
-        className="input"
+      <Combobox
+        label="Rule"
         value={name}
-        onChange={({ target }) => {
-          const chosen = rulesOf(collection).find((one) => one === target.value);
-          if (chosen !== undefined) onSearch({ ...search, test: chosen });
+        choices={rulesOf(collection).map((one) => ({ value: one, label: ruleTitles[one] }))}
+        onChange={(value) => {
+          if (isRuleName(value)) onSearch({ ...search, test: value });
         }}
-      >
-        {rulesOf(collection).map((one) => (
-          <option key={one} value={one}>
-            {ruleTitles[one]}
-          </option>
-        ))}
-      </select>
+      />
       <pre className="rule-text" tabIndex={0} aria-label="Text of the rule">
         {rule === null ? 'Superusers only' : rule === '' ? 'Everyone' : rule}
       </pre>
@@ -156,18 +163,13 @@ function CallerChoice({ collections, search, onSearch }: RuleTesterProps) {
       </div>
       {chosen !== undefined && accounts.length > 1 && (
         <LabelledField id={id} label="Of the collection">
-          <select
+          <Combobox
             id={id}
-            className="input"
+            label="Of the collection"
             value={chosen.id}
-            onChange={(event) => set(`${event.target.value}/`)}
-          >
-            {accounts.map((one) => (
-              <option key={one.id} value={one.id}>
-                {one.name}
-              </option>
-            ))}
-          </select>
+            choices={accounts.map((one) => ({ value: one.id, label: one.name }))}
+            onChange={(value) => set(`${value}/`)}
+          />
         </LabelledField>
       )}
       {chosen !== undefined && (
@@ -258,21 +260,30 @@ function Verdict({ verdict, rule, isSuperuser, isGuest }: VerdictProps) {
   const failed = terms.filter(({ result }) => !result);
   return (
     <section className="verdict" aria-label="Result" aria-live="polite">
-      <Notice tone={allowed ? 'ok' : 'failed'}>
-        <strong>{allowed ? 'Allowed' : 'Refused'}</strong>
+      <Notice tone={allowed === null ? 'retrying' : allowed ? 'ok' : 'failed'}>
+        <strong>{allowed === null ? 'Not tested' : allowed ? 'Allowed' : 'Refused'}</strong>
         <div>{reason({ verdict, rule, isSuperuser }, failed.length)}</div>
       </Notice>
-      {isGuest && allowed && terms.some(isMetByNobody) && (
+      {isGuest && allowed === true && terms.some(isMetByNobody) && (
         <Notice tone="retrying">
           A guest has no account: <code>{'@request.auth'}</code> is empty, and equal to whatever is empty too.
           Add <code>{"@request.auth.id != ''"}</code> to admit accounts only.
         </Notice>
       )}
       <ol className="terms">
-        {terms.map(({ text, position, result }) => (
+        {terms.map(({ text, position, result, sides }) => (
           <li key={position} className="term" data-result={result ? 'true' : 'false'}>
             {result ? <CircleCheck size={15} aria-hidden /> : <CircleX size={15} aria-hidden />}
-            <span className="mono">{text}</span>
+            <div>
+              <span className="mono">{text}</span>
+              {sides.map((side, index) => (
+                // Both sides may have the same text.
+                <p key={index === 0 ? 'left' : 'right'} className="soft">
+                  <span className="mono">{side.text}</span> is{' '}
+                  <span className="mono">{valuesText(side.values)}</span>
+                </p>
+              ))}
+            </div>
             <span className="term-result">{result ? 'true' : 'false'}</span>
           </li>
         ))}
@@ -281,16 +292,21 @@ function Verdict({ verdict, rule, isSuperuser, isGuest }: VerdictProps) {
   );
 }
 
+function valuesText(values: readonly unknown[]): string {
+  return values.length === 0 ? 'no value' : values.map((value) => JSON.stringify(value)).join(', ');
+}
+
 /** Whether a comparison with the account of the caller is true though there is none. */
 function isMetByNobody({ text, result }: RuleVerdict['terms'][number]): boolean {
   return result && text.includes('@request.auth.') && !text.includes('!');
 }
 
 function reason({ verdict, rule, isSuperuser }: Omit<VerdictProps, 'isGuest'>, failed: number): string {
+  if (verdict.message !== '') return verdict.message;
   if (isSuperuser) return 'Superusers pass every rule.';
   if (ruleKind(rule) === 'locked') return 'The rule admits superusers only.';
   if (ruleKind(rule) === 'public') return 'The rule admits everyone.';
-  if (verdict.allowed) return 'The rule is true.';
+  if (verdict.allowed === true) return 'The rule is true.';
   return failed === 0
     ? 'Each comparison is true by itself, but for different related records.'
     : `${failed} of ${verdict.terms.length} comparisons ${failed === 1 ? 'is' : 'are'} false.`;
@@ -304,6 +320,32 @@ const methods: Readonly<Partial<Record<RuleName, string>>> = {
   deleteRule: 'DELETE',
 };
 
+type TestInput = RuleTest & { readonly rule: string | null };
+
+/** Returns the first test of a rule: as the newest account, and on the newest record unless the rule is about new ones. */
+export async function firstTest(
+  name: RuleName,
+  { collection, collections }: FirstTestContext,
+): Promise<TestSearch> {
+  const accounts = collections.find(({ type, system }) => type === 'auth' && !system);
+  const isStored = collection !== undefined && name !== 'createRule';
+  const [account, record] = await Promise.all([
+    accounts === undefined ? undefined : newestRecord(accounts.name),
+    isStored ? newestRecord(collection) : undefined,
+  ]);
+  return {
+    test: name,
+    ...(accounts !== undefined && account !== undefined && { as: `${accounts.id}/${account}` }),
+    ...(record !== undefined && { on: record }),
+  };
+}
+
+interface FirstTestContext {
+  /** The name of the stored collection; undefined for one that is not saved. */
+  readonly collection: string | undefined;
+  readonly collections: readonly Collection[];
+}
+
 interface Test {
   readonly name: RuleName;
   readonly rule: string | null;
@@ -311,7 +353,7 @@ interface Test {
   readonly members: Readonly<Record<string, unknown>>;
 }
 
-function toTest({ name, rule, search, members }: Test): RuleTest {
+function toTest({ name, rule, search, members }: Test): TestInput {
   const { as = '', on } = search;
   const [collection = '', id = ''] = as.split('/');
   const isUpdate = on !== undefined && name === 'updateRule';

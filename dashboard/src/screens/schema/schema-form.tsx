@@ -17,7 +17,7 @@ interface SchemaFormProps {
   readonly error: unknown;
   readonly isNew: boolean;
   readonly focusedRule?: RuleName | undefined;
-  readonly onTest?: (name: RuleName) => void;
+  readonly onTest: (name: RuleName) => void;
   /** What stands beside the name. */
   readonly children?: ReactNode;
 }

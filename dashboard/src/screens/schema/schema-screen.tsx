@@ -3,7 +3,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Collection } from '../../api/client.ts';
 import { collectionsQuery } from '../../api/collections.ts';
-import { changeCollection, type DefinitionChange, planChange } from '../../api/definitions.ts';
+import { changeCollection, type DefinitionChange, planChange, type RuleName } from '../../api/definitions.ts';
 import { useKeys } from '../../browser/keys.ts';
 import { Button } from '../../parts/button.tsx';
 import { CollectionPage } from '../../parts/collection-page.tsx';
@@ -21,7 +21,7 @@ import {
 } from './definition-draft.ts';
 import { DeleteCollection } from './delete-collection.tsx';
 import { Review } from './review.tsx';
-import { RuleTester } from './rule-tester.tsx';
+import { firstTest, RuleTester } from './rule-tester.tsx';
 import { problemsOf, SchemaForm } from './schema-form.tsx';
 
 const route = getRouteApi('/shell/c/$collection/schema');
@@ -55,6 +55,12 @@ function Schema({ collection, collections }: SchemaProps) {
     },
   });
   const { test, rule } = search;
+  const openTest = async (name: RuleName): Promise<void> => {
+    const context = { collection: collection.name, collections };
+    // Another rule is tested as the one before it.
+    const next = test === undefined ? await firstTest(name, context) : { ...search, test: name };
+    await navigate({ search: next });
+  };
   return (
     <div className="schema-split" data-drawer={test === undefined ? undefined : ''}>
       <div className="schema-column">
@@ -69,7 +75,7 @@ function Schema({ collection, collections }: SchemaProps) {
               error={error}
               isNew={false}
               focusedRule={rule}
-              onTest={(name) => void navigate({ search: (before) => ({ ...before, test: name }) })}
+              onTest={(name) => void openTest(name)}
             />
             {!collection.system && <DeleteCollection collection={collection} collections={collections} />}
           </div>
