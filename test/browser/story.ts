@@ -42,6 +42,38 @@ test('a story tells what changed, who was told, and mends what did not arrive', 
   await story.getByText('All 2 deliveries arrived.').waitFor();
 });
 
+test('two revisions stand side by side as text', { skip }, async (t) => {
+  const stage = await startDeliveryStage(t, { modes: [ok], schedule: [] });
+  const { pb } = stage;
+  const markup = '<img src=x onerror=alert(1)>';
+  const order = await stage.addOrder();
+  await pb.collection('orders').update(order, { state: markup });
+  await pb.collection('orders').update(order, { number: '2002' });
+  const page = await stage.openSignedIn(`c/orders?record=${order}&view=story`);
+  await page.getByRole('button', { name: 'Compare revisions' }).click();
+  const revisions = page.getByRole('region', { name: 'Compare revisions' });
+  const changed = async () => revisions.getByRole('row').filter({ hasText: 'Changed' }).allInnerTexts();
+  const lineOf = (name: string) =>
+    revisions.getByRole('row').filter({ has: page.getByRole('rowheader', { name }) });
+  await lineOf('number').getByText('2002').waitFor();
+  assert.ok((await changed()).some((text) => text.startsWith('number')));
+  assert.ok(!(await changed()).some((text) => text.startsWith('state')), 'equal fields have no mark');
+  await assertAccessible(page, 'revisions');
+  await revisions.getByLabel('Before').selectOption({ index: 2 });
+  await lineOf('state').getByText(markup).waitFor();
+  assert.ok((await changed()).some((text) => text.startsWith('state')));
+  assert.equal(await revisions.locator('img').count(), 0);
+  await revisions.getByLabel('Only the').check();
+  assert.equal(await lineOf('id').count(), 0);
+  await revisions.getByLabel('After', { exact: true }).selectOption({ index: 1 });
+  assert.equal(await lineOf('number').count(), 0, 'the choice of fields stays');
+  await pb.collection('orders').update(order, { number: '3003' });
+  await eventually(
+    'a new revision can be chosen',
+    async () => (await revisions.getByLabel('After', { exact: true }).locator('option').count()) === 4,
+  );
+});
+
 test('a deleted record has its story still', { skip }, async (t) => {
   const stage = await startDeliveryStage(t, { modes: [ok], schedule: [] });
   const order = await stage.addOrder();

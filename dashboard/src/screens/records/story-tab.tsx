@@ -1,8 +1,10 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import Columns2 from 'lucide-react/icons/columns-2';
 import Pencil from 'lucide-react/icons/pencil';
 import Plus from 'lucide-react/icons/plus';
 import Trash2 from 'lucide-react/icons/trash-2';
+import { lazy, Suspense, useState } from 'react';
 import type { Collection } from '../../api/client.ts';
 import {
   type Event,
@@ -12,6 +14,7 @@ import {
   useSurroundings,
 } from '../../api/events.ts';
 import { useLiveChanges } from '../../api/live-changes.ts';
+import { Button } from '../../parts/button.tsx';
 import { deliveries as countOf, explainDelivery, kindNames } from '../../parts/delivery-words.ts';
 import { EventEndpoints, UnsentNotice } from '../../parts/lazy-event-endpoints.tsx';
 import { MoreRows } from '../../parts/more-rows.tsx';
@@ -20,6 +23,10 @@ import { Resend } from '../../parts/resend.tsx';
 import { Time } from '../../parts/time.tsx';
 import { PlaceholderTab } from './placeholder-tab.tsx';
 import { changesBetween, type FieldChange, valuesOf } from './story-changes.ts';
+
+const CompareRevisions = lazy(async () => ({
+  default: (await import('./compare-revisions.tsx')).CompareRevisions,
+}));
 
 interface StoryTabProps {
   readonly collection: Collection;
@@ -45,6 +52,7 @@ export function StoryTab({ collection, id }: StoryTabProps) {
     <div className="drawer-body">
       <div className="story">
         <Verdict events={events} surroundings={surroundings} />
+        {earlier.length > 0 && <Comparison collection={collection} id={id} last={last.id} />}
         <ol className="story-events" aria-label="Story, the last event first" reversed>
           {events.map((event, index) => (
             <StoryEvent
@@ -67,9 +75,23 @@ export function StoryTab({ collection, id }: StoryTabProps) {
   );
 }
 
-interface VerdictProps {
-  readonly events: readonly [Event, ...(readonly Event[])];
-  readonly surroundings: Surroundings | undefined;
+function Comparison(props: StoryTabProps & { readonly last: string }) {
+  const [isOpen, setIsOpen] = useState(false);
+  return (
+    <>
+      <div>
+        <Button aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+          <Columns2 size={15} aria-hidden />
+          Compare revisions
+        </Button>
+      </div>
+      {isOpen && (
+        <Suspense fallback={<span className="placeholder" style={{ blockSize: 120 }} />}>
+          <CompareRevisions {...props} />
+        </Suspense>
+      )}
+    </>
+  );
 }
 
 interface VerdictProps {
