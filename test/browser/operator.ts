@@ -140,7 +140,7 @@ test(
     await page.getByRole('heading', { name: 'acme', exact: true }).waitFor();
     await page.getByText('customer: 4711').waitFor();
     await page.getByText('0 of 1,000').waitFor();
-    await page.getByText('of 5.0 GB').waitFor();
+    await page.getByText('of 5 GB').waitFor();
     await page.goBack();
     await page.getByRole('link', { name: 'acme', exact: true }).waitFor();
     assert.equal(await page.getByText(/^whsec_/).count(), 0);
@@ -229,7 +229,8 @@ test('an instance is suspended, resumed, edited, and its quotas show what is use
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('status').getByText('Saved').waitFor();
   await page.getByRole('heading', { name: 'acme-inc', exact: true }).waitFor();
-  await page.getByText('4 of 5').waitFor();
+  // The page reads the usage again every half a minute.
+  await page.getByText('4 of 5').waitFor({ timeout: 90_000 });
   await page.locator('.badge[data-tone=retrying]').getByText('80%').waitFor();
   await page.getByText('at most 100').waitFor();
   await assertAccessible(page, 'an instance');

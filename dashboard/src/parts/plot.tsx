@@ -128,29 +128,31 @@ interface PlotTableProps {
 
 function PlotTable({ caption, step, labels, series }: PlotTableProps) {
   return (
-    <table className="unseen">
-      <caption>{caption}</caption>
-      <thead>
-        <tr>
-          <th scope="col">{step === 'hour' ? 'Hour' : 'Day'}</th>
-          {series.map(({ name }) => (
-            <th key={name} scope="col">
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {labels.map((label, index) => (
-          <tr key={label}>
-            <th scope="row">{label}</th>
-            {series.map(({ name, values }) => (
-              <td key={name}>{values[index] ?? '–'}</td>
+    <div className="unseen">
+      <table>
+        <caption>{caption}</caption>
+        <thead>
+          <tr>
+            <th scope="col">{step === 'hour' ? 'Hour' : 'Day'}</th>
+            {series.map(({ name }) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
             ))}
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {labels.map((label, index) => (
+            <tr key={label}>
+              <th scope="row">{label}</th>
+              {series.map(({ name, values }) => (
+                <td key={name}>{values[index] ?? '–'}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 
