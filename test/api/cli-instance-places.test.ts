@@ -112,7 +112,7 @@ function declareManagement(place: Place): void {
     await instance('create', 'acme');
     const refused = await run(['instance', 'delete', 'acme'], { columns: 80, input: 'beta\n' });
     assert.equal(refused.code, 65);
-    assert.match(refused.stderr, /Type acme to go on: .*nothing was deleted\.\n$/s);
+    assert.match(refused.stderr, /Type acme to confirm: .*nothing was deleted\.\n$/s);
     assert.match(await instance('show', 'acme'), /^state\tactive$/m);
     const sure = await run(['instance', 'delete', 'acme'], { columns: 80, input: 'acme\n' });
     assert.equal(sure.code, 0, sure.stderr);

@@ -123,7 +123,7 @@ describePlaces('record', (start) => {
     assert.equal(named.code, 0, named.stderr);
     assert.match(
       named.stderr,
-      new RegExp(`^This deletes the record ${id} of posts in .+\\. Type ${id} to go on: $`),
+      new RegExp(`^This deletes the record ${id} of posts in .+\\. Type ${id} to confirm: $`),
     );
   });
 

@@ -31,7 +31,7 @@ async function makeBackup(page: Page, name: string): Promise<void> {
 async function confirm(page: Page, { name, action }: { name: string; action: string }): Promise<void> {
   const button = page.getByRole('dialog').getByRole('button', { name: action });
   assert.equal(await button.isDisabled(), true);
-  await page.getByLabel(`Type ${name} to go on`).fill(name);
+  await page.getByLabel(`Type ${name} to confirm`).fill(name);
   await button.click();
 }
 

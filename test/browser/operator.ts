@@ -303,7 +303,7 @@ test('an instance is backed up, archived, cloned, deleted and restored', { skip 
   await page.getByRole('menuitem', { name: 'Delete' }).click();
   const confirm = page.getByRole('dialog').getByRole('button', { name: 'Delete the instance' });
   assert.equal(await confirm.isDisabled(), true);
-  await page.getByLabel('Type acme-test to go on').fill('acme-test');
+  await page.getByLabel('Type acme-test to confirm').fill('acme-test');
   await confirm.click();
   await page.getByText('Can be restored until').waitFor();
   await assertAccessible(page, 'a deleted instance');

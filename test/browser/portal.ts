@@ -117,7 +117,7 @@ test('what is no key is told, and one that is revoked ends the session', { skip 
   assert.ok(!(await page.content()).includes(key), 'the key is not in the page');
   await stage.pb.send(`/api/keys/${id}`, { method: 'DELETE' });
   await page.reload();
-  await page.getByText('The key is not valid any more').waitFor();
+  await page.getByText('The key is no longer valid').waitFor();
   const kept = await page.evaluate<string>('JSON.stringify({ ...localStorage, ...sessionStorage })');
   assert.ok(!kept.includes(key), 'nor in what the browser keeps');
 });

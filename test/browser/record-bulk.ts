@@ -52,7 +52,7 @@ test('all that match are changed and deleted, with the name typed first', { skip
   await bar(page).getByRole('button', { name: 'Delete' }).click();
   const confirm = page.getByRole('button', { name: 'Delete 250 records' });
   assert.equal(await confirm.isDisabled(), true);
-  await page.getByLabel('Type notes to go on').fill('notes');
+  await page.getByLabel('Type notes to confirm').fill('notes');
   await confirm.click();
   await page.getByRole('status').getByText('250 records deleted.').waitFor();
   assert.equal((await stage.pb.collection('notes').getList(1, 1)).totalItems, 50);

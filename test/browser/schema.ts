@@ -51,7 +51,7 @@ test('a field whose data would be lost is dropped only when the name is typed', 
   await review(page).getByText('Writes every record: 3 records.').waitFor();
   const save = review(page).getByRole('button', { name: 'Save and lose this data' });
   assert.equal(await save.isDisabled(), true);
-  await review(page).getByLabel('Type notes to go on').fill('notes');
+  await review(page).getByLabel('Type notes to confirm').fill('notes');
   await save.click();
   await page.getByRole('status').getByText('Saved.').waitFor();
   const { fields } = await stage.pb.collections.getOne('notes');
@@ -232,8 +232,8 @@ test('a collection of accounts is made with its options, and deleted by its name
   assert.deepEqual([otp.enabled, mfa.enabled, authToken.duration], [true, true, 3600]);
   await page.getByRole('link', { name: 'Schema' }).click();
   await page.getByRole('button', { name: 'Delete members …' }).click();
-  await review(page).getByText('0 records will be gone for good').waitFor();
-  await review(page).getByLabel('Type members to go on').fill('members');
+  await review(page).getByText('0 records and their files are permanently deleted').waitFor();
+  await review(page).getByLabel('Type members to confirm').fill('members');
   await review(page).getByRole('button', { name: 'Delete the collection' }).click();
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   const { items } = await stage.pb.collections.getList(1, 1, { filter: "name = 'members'" });
@@ -310,7 +310,7 @@ test('the API of a collection is run, and its answer shown', { skip }, async (t)
   await page.getByRole('radio', { name: 'Delete', exact: true }).click();
   await page.getByLabel('Id of the record').fill(made.id);
   await run.getByRole('button', { name: 'Run' }).click();
-  await review(page).getByLabel(`Type ${made.id} to go on`).fill(made.id);
+  await review(page).getByLabel(`Type ${made.id} to confirm`).fill(made.id);
   await review(page).getByRole('button', { name: 'Delete the record' }).click();
   await run.getByText('✓ 204').waitFor();
   await page.getByRole('radio', { name: 'Realtime' }).click();

@@ -66,7 +66,7 @@ test(
     await page.getByRole('button', { name: 'Revoke nightly import' }).click();
     const confirm = page.getByRole('dialog').getByRole('button', { name: 'Revoke nightly import' });
     assert.equal(await confirm.isDisabled(), true);
-    await page.getByLabel('Type nightly import to go on').fill('nightly import');
+    await page.getByLabel('Type nightly import to confirm').fill('nightly import');
     await confirm.click();
     await page.getByText('No API key yet').waitFor();
     assert.equal(await ask('/api/collections/notes/records'), 401);
@@ -92,7 +92,7 @@ test('API keys are found, sorted and revoked together', { skip }, async (t) => {
   await page.getByRole('button', { name: 'Revoke …' }).click();
   const confirm = page.getByRole('dialog').getByRole('button', { name: 'Revoke 2 API keys' });
   assert.equal(await confirm.isDisabled(), true);
-  await page.getByLabel('Type 2 API keys to go on').fill('2 API keys');
+  await page.getByLabel('Type 2 API keys to confirm').fill('2 API keys');
   await confirm.click();
   await page.getByText('No results for').waitFor();
   const { items } = await stage.pb.send<{ items: readonly { name: string }[] }>('/api/keys', {});
@@ -213,7 +213,7 @@ test('definitions leave as a file and come back by a plan that is shown first', 
   await page.getByText('boats').first().waitFor();
   await page.getByRole('button', { name: 'Import …' }).click();
   await page.getByText('The values of notes.price go for good.').waitFor();
-  await page.getByLabel('Type import to go on').fill('import');
+  await page.getByLabel('Type import to confirm').fill('import');
   await page.getByRole('dialog').getByRole('button', { name: 'Import' }).click();
   await page.getByRole('status').getByText('The definitions are imported.').waitFor();
   const after = await stage.pb.collections.getOne('notes');
@@ -243,7 +243,7 @@ test('all sessions of a collection end by its name', { skip }, async (t) => {
   assert.equal(await refresh(), 200);
   const page = await stage.openSignedIn('settings/danger');
   await page.getByRole('button', { name: 'End the sessions … users' }).click();
-  await page.getByLabel('Type users to go on').fill('users');
+  await page.getByLabel('Type users to confirm').fill('users');
   await page.getByRole('dialog').getByRole('button', { name: 'End the sessions' }).click();
   await page.getByRole('status').getByText('All sessions of users have ended.').waitFor();
   assert.equal(await refresh(), 401);

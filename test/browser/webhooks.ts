@@ -235,7 +235,7 @@ test('failures are grouped by cause, and a group is sent again after its count',
   await dialog(page).getByText('3 deliveries to').waitFor();
   assert.equal(stage.receiver.requests.length, 3, 'nothing is sent before the count was seen');
   await dialog(page).getByRole('button', { name: 'Send 3 deliveries' }).click();
-  await page.getByText('Nothing has failed that is not delivered by now').waitFor();
+  await page.getByText('No undelivered failures').waitFor();
   assert.equal(stage.receiver.requests.length, 6);
 });
 

@@ -43,7 +43,7 @@ export function CollectionPage({ name, children }: CollectionPageProps) {
           title={`There is no collection ${name}`}
           actions={
             <Link to="/overview" className="button">
-              To the overview
+              Go to overview
             </Link>
           }
         >

@@ -49,7 +49,7 @@ export function Confirm(props: ConfirmProps) {
         <div className="dialog-body">
           <div>{children}</div>
           {typed !== undefined && (
-            <LabelledField id={`${id}-text`} label={`Type ${typed} to go on`}>
+            <LabelledField id={`${id}-text`} label={`Type ${typed} to confirm`}>
               <input
                 id={`${id}-text`}
                 className="input"

@@ -95,7 +95,7 @@ function explainLane({ state, cause, since, probeAt }: Lane, failed: string): Om
     return {
       tone: 'retrying',
       title: 'Waiting: endpoint recovering',
-      reason: `The endpoint was down and answers again: it is sent one delivery at a time.${failed}`,
+      reason: `The endpoint is recovering. Deliveries go out one at a time.${failed}`,
       next: '',
     };
   const began = parseTime(since);

@@ -72,9 +72,7 @@ export function toKey(values: Values): Schemas['ApiKeyCreate'] {
 export function KeyOnce({ text }: { readonly text: string }) {
   return (
     <>
-      <Notice tone="retrying">
-        Copy it now: it is shown this once, and the service keeps only a digest.
-      </Notice>
+      <Notice tone="retrying">Copy it now. You won’t see it again.</Notice>
       <Code text={text} />
     </>
   );

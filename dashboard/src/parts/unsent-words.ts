@@ -80,7 +80,9 @@ export function unsentDetail(explanation: EndpointExplanation): string {
 /** What makes the reason less sure: settings and records that are not those of the time of the event. */
 export function unsentCaveats({ changed, isOfNow, isWhole }: EndpointExplanation): readonly string[] {
   return [
-    ...(changed === null ? ['Endpoint changed after this event; checked as it is now.'] : []),
+    ...(changed === null
+      ? ['The endpoint changed after this event. Checked against its current settings.']
+      : []),
     ...(changed !== null && changed.length > 0
       ? [`Changed after this event: ${changed.join(', ')}; checked as it is now.`]
       : []),

@@ -62,7 +62,7 @@ export function RequestRun({ request, id, needsId }: RequestRunProps) {
             await run.mutateAsync();
           }}
         >
-          The request is sent: the record goes for good.
+          This sends the request and permanently deletes the record.
         </Confirm>
       )}
     </section>

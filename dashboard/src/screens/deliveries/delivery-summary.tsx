@@ -137,7 +137,7 @@ function Actions({ delivery, surroundings }: Omit<DeliverySummaryProps, 'explana
           onClose={() => setIsCancelling(false)}
           onConfirm={async () => cancelDelivery(queries, delivery.id)}
         >
-          This endpoint is not told of this event any more. You can send it again later.
+          This endpoint won’t receive the event. You can resend it later.
         </Confirm>
       )}
     </>

@@ -84,7 +84,7 @@ function SignedRequestView({ event, endpoint, attempt }: SignedRequestViewProps)
 
 /** How the attempts differ. What an account is sent again is what it may still view. */
 function sameBytes({ owner }: Schemas['Endpoint'], attempt: Attempt | undefined): string {
-  if (owner !== '') return 'An account is sent again what it may view by then.';
+  if (owner !== '') return 'A resend contains what the account may view at that time.';
   const isLater = attempt !== undefined && attempt.number > 1;
   const differing = isLater ? '; only the number, the time and the signature differ' : '';
   return `The body has the same bytes on each attempt${differing}.`;

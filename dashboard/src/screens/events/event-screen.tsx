@@ -89,8 +89,7 @@ function EventPage({ event }: { readonly event: Schemas['EventWithBody'] }) {
         </div>
         {body === null ? (
           <Notice>
-            The body was removed <Time value={expunged} />. That it happened stays, and nothing more is sent
-            of it.
+            The body was removed <Time value={expunged} />. The event stays in the log. Nothing more is sent.
           </Notice>
         ) : (
           <div className="panel">

@@ -177,8 +177,7 @@ function NoEvents({ isFiltered, onClear }: { readonly isFiltered: boolean; reado
       }
       code={`curl "${apiUrl}/api/webhooks/events?sort=-created" \\\n  -H "Authorization: $TOKEN"`}
     >
-      Each record that is created, updated or deleted is an event. It is sent to the endpoints that want it,
-      and stays here with what became of that.
+      Creating, updating or deleting a record is an event. Events appear here with their deliveries.
     </Empty>
   );
 }

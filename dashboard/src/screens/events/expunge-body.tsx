@@ -22,8 +22,8 @@ export function ExpungeBody({ event }: { readonly event: string }) {
             await queries.invalidateQueries();
           }}
         >
-          It goes for good, with what is hidden in it and what receivers have answered. That it happened
-          stays. Deliveries that wait are cancelled, and none of its deliveries can be sent again.
+          The body, its hidden fields and the receivers’ responses are permanently deleted. The event stays in
+          the log. Pending deliveries are cancelled, and none can be resent.
         </Confirm>
       )}
     </>

@@ -227,8 +227,8 @@ function NoLogs({ search, onChange }: OfLogs) {
       }
       code={`curl ${apiUrl}/api/logs?sort=-created \\\n  -H "Authorization: $TOKEN"`}
     >
-      Every request becomes an entry about a second after its answer, without its body. Those that read this
-      log are not shown.
+      Requests appear here about a second after their response, without bodies. Requests to this log are
+      hidden.
     </Empty>
   );
 }

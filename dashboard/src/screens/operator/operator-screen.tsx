@@ -45,7 +45,7 @@ function NoScreen() {
       <Bar title="Operator" />
       <Empty
         icon={<Compass size={24} strokeWidth={1.5} aria-hidden />}
-        title="Nothing is here"
+        title="Page not found"
         actions={
           <Link to="/operator/$section" params={{ section: 'instances' }} className="button">
             To all instances

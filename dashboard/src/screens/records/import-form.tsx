@@ -23,9 +23,7 @@ export function ImportForm({ collection, onClose }: ImportFormProps) {
     <div className="transfer-body">
       <label className="drop">
         <FileUp size={14} aria-hidden />
-        {file === undefined
-          ? 'Choose a CSV file, with the names of its columns in the first line'
-          : file.name}
+        {file === undefined ? 'Choose a CSV file with a header row' : file.name}
         <input
           id={id}
           type="file"

@@ -42,7 +42,7 @@ export function RecordsScreen() {
           title={`There is no collection ${key}`}
           actions={
             <Link to="/overview" className="button">
-              To the overview
+              Go to overview
             </Link>
           }
         >

@@ -181,9 +181,7 @@ function Changes({ event, before, collection }: Omit<StoryEventProps, 'surroundi
   if (event.kind === 'record.delete') return <p className="soft">The record is gone.</p>;
   if (event.kind === 'record.create') return <ValueList changes={valuesOf(collection, after.data)} />;
   if (before === undefined)
-    return (
-      <p className="soft">What changed cannot be told: the event before it is not loaded, or not kept.</p>
-    );
+    return <p className="soft">No diff: the previous event is not loaded or has expired.</p>;
   if (earlier.data === undefined) return <span className="placeholder" style={{ inlineSize: 180 }} />;
   const changes = changesBetween(collection, earlier.data, after.data);
   if (changes.length === 0) return <p className="soft">No field that receivers see has changed.</p>;
@@ -232,9 +230,8 @@ function NoStory() {
     <div className="drawer-body">
       <div className="story">
         <Notice>
-          Nothing about this record is in the log, so nobody was told of it. An import makes no events, events
-          are kept for 30 days unless the operator has set another time, and with the setting{' '}
-          <span className="mono">webhooks.events</span> they may be made only when an endpoint wants them.
+          No events for this record. Imports create none, events expire (after 30 days by default), and the
+          setting <span className="mono">webhooks.events</span> can limit them to what endpoints subscribe to.
         </Notice>
       </div>
     </div>

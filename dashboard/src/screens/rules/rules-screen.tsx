@@ -125,7 +125,7 @@ function NoRules() {
       }
       code={`curl ${apiUrl}/api/collections -H "Authorization: $TOKEN"`}
     >
-      A rule says who may do what with the records of a collection.
+      Rules control access to records.
     </Empty>
   );
 }

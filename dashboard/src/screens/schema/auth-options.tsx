@@ -97,7 +97,7 @@ function CodeOptions({ draft, errors }: AuthOptionsProps) {
     <div className="schema-panel">
       <FlagOption
         label="One-time password"
-        help="Accounts sign in with a code that they get by mail."
+        help="Accounts sign in with an emailed code."
         value={otp.enabled}
         error={errors.get('otp.enabled')}
         onChange={(enabled) => draft.change({ otp: { ...otp, enabled } })}
@@ -152,7 +152,7 @@ function WebhookOptions({ draft, errors }: AuthOptionsProps) {
     <div className="schema-panel">
       <FlagOption
         label="Webhooks of their own"
-        help="Accounts may have endpoints, which are told of what they may view."
+        help="Accounts can add endpoints, which receive what the account may view."
         value={webhooks.enabled}
         error={errors.get('webhooks.enabled')}
         onChange={(enabled) => draft.change({ webhooks: { enabled } })}
@@ -307,7 +307,7 @@ function MailOptions({ draft, errors }: AuthOptionsProps) {
         <div className="schema-panel">
           <FlagOption
             label="Alert"
-            help="Accounts get a mail when they sign in from somewhere new."
+            help="Email accounts about sign-ins from new places."
             value={authAlert.enabled}
             error={errors.get('authAlert.enabled')}
             onChange={(enabled) => draft.change({ authAlert: { ...authAlert, enabled } })}

@@ -37,8 +37,7 @@ function nameSteps(before: Collection, after: Collection): readonly DefinitionSt
     {
       key: 'name',
       title: `Rename the collection from ${before.name} to ${after.name}`,
-      detail:
-        'Its URLs and the events of its records have the new name. Records, indexes and rate limits follow.',
+      detail: 'URLs and events use the new name. Records, indexes and rate limits are kept.',
       tone: 'warning',
       cost: 'schema',
     },
@@ -116,7 +115,7 @@ function shapeSteps(was: Field, field: Field): readonly DefinitionStep[] {
       {
         key: `many-${field.id}`,
         title: `${field.name}: one value becomes a list`,
-        detail: 'Every record is rewritten. Answers have a list where they had a text.',
+        detail: 'Rewrites every record. The API returns a list instead of a text.',
         tone: 'warning',
         cost: 'reshapes',
       },
@@ -142,7 +141,7 @@ function limitSteps(was: Field, field: Field): readonly DefinitionStep[] {
     for (const value of was.values.filter((one) => !field.values.includes(one)))
       steps.push({
         key: `value-${id}-${value}`,
-        title: `${field.name}: ${value} is no choice any more`,
+        title: `${field.name}: ${value} is no longer a choice`,
         tone: 'warning',
         cost: 'definition',
         affects: `${was.name}:each ?= ${quoted(value)}`,

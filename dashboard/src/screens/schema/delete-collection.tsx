@@ -79,7 +79,7 @@ function AskForName({
     >
       {count === undefined
         ? 'Counting its records …'
-        : `${plural(count, 'record')} will be gone for good, with their files. Endpoints are not told.`}
+        : `${plural(count, 'record')} and their files are permanently deleted. Endpoints are not notified.`}
     </Confirm>
   );
 }

@@ -211,7 +211,7 @@ function SelectOptions({ field, errorOf, onChange }: TypeProps<'select'>) {
     <>
       <TextsOption
         label="Values"
-        help="One a line, in the order in which they are offered."
+        help="One per line, in display order."
         value={field.values}
         error={errorOf('values')}
         onChange={(values) => onChange({ ...field, values })}

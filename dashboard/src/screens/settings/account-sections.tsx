@@ -157,7 +157,7 @@ function TemplateForm({ collection, path, placeholders }: TemplateFormProps) {
           rows: 10,
           label: 'Body',
           aside: 'HTML',
-          help: 'A plain text is made of it for readers without HTML.',
+          help: 'A plain-text version is generated.',
         },
       ],
     },
@@ -182,7 +182,7 @@ function TemplateForm({ collection, path, placeholders }: TemplateFormProps) {
 function MailIsOff({ collection }: { readonly collection: string }) {
   return (
     <Notice>
-      This mail is not sent, as it is switched off under{' '}
+      This email is off. Turn it on under{' '}
       <Link to="/settings/$section" params={{ section: 'accounts' }} search={{ collection }} className="link">
         Accounts
       </Link>

@@ -31,7 +31,7 @@ function NoEntries({ isFiltered }: { readonly isFiltered: boolean }) {
       title={isFiltered ? 'No entry matches' : 'Nothing has happened yet'}
       code={`curl ${apiUrl}/api/audit?sort=-created \\\n  -H "Authorization: $TOKEN"`}
     >
-      Sign-ins, and changes of settings, keys, collections and endpoints are here, with who made them.
+      Sign-ins and changes to settings, keys, collections and endpoints, with their authors.
     </Empty>
   );
 }

@@ -57,7 +57,7 @@ const parts: readonly Part[] = [
   {
     kind: 'group',
     title: 'Where backups are kept',
-    lead: 'On the disk of the service, or in a bucket that speaks S3. Stored backups stay where they are when you change this.',
+    lead: 'On the local disk, or in an S3-compatible bucket. Changing this does not move stored backups.',
     parts: bucketFields('backups.s3', 'Keep backups in S3'),
   },
 ];

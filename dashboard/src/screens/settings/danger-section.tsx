@@ -86,7 +86,7 @@ function ForgetLogs({ onClose }: { readonly onClose: () => void }) {
         showToast('The request log is empty.');
       }}
     >
-      What was asked of the service until now cannot be looked up any more.
+      The request log is permanently deleted.
     </Confirm>
   );
 }
@@ -118,7 +118,7 @@ function EndSessions({
         showToast(`All sessions of ${name} have ended.`);
       }}
     >
-      Tokens and links that were given out until now are not accepted any more.
+      Existing tokens and links stop working.
     </Confirm>
   );
 }

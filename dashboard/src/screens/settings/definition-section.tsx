@@ -74,7 +74,7 @@ function ImportGroup() {
     }
   };
   return (
-    <Group title="Import" lead="What would change is shown before anything does. All of it is done, or none.">
+    <Group title="Import" lead="You’ll review the changes first. They apply together or not at all.">
       <DefinitionText text={text} onEdit={edit} />
       <label className="switch">
         <input

@@ -40,7 +40,7 @@ const look: readonly Part[] = [
         kind: 'choice',
         label: 'Theme',
         choices: choicesOf<Settings['portal']['theme']>({
-          auto: 'As the system of the customer',
+          auto: 'Customer’s system setting',
           light: 'Light',
           dark: 'Dark',
         }),

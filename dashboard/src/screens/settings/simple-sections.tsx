@@ -14,7 +14,7 @@ const general: readonly Part[] = [
   {
     kind: 'group',
     title: 'Instance',
-    lead: 'Its name stands in mails and at the top of this dashboard.',
+    lead: 'Shown in emails and at the top of the dashboard.',
     parts: [
       { path: 'meta.appName', kind: 'text', label: 'Name' },
       {
@@ -29,7 +29,7 @@ const general: readonly Part[] = [
         kind: 'color',
         label: 'Accent colour',
         placeholder: '#1055c9',
-        help: 'Of buttons and links here. It is made lighter or darker where it could not be read.',
+        help: 'For buttons and links. Adjusted where contrast is too low.',
       },
     ],
   },
@@ -295,7 +295,7 @@ const files: readonly Part[] = [
   {
     kind: 'group',
     title: 'Where files are kept',
-    lead: 'On the disk of the service, or in a bucket that speaks S3. Files stay where they are when you change this: copy them first.',
+    lead: 'On the local disk, or in an S3-compatible bucket. Changing this does not move files: copy them first.',
     parts: bucketFields('s3', 'Keep files in S3'),
   },
 ];

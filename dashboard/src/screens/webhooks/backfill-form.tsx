@@ -20,7 +20,7 @@ export function BackfillForm({ endpoint, onStarted }: BackfillFormProps) {
       label: 'Collection',
       choices: names.map((name) => ({ value: name, label: name })),
     },
-    ...narrowingFields('Tried on each record as it is now; empty for all.'),
+    ...narrowingFields('Matched against current records. Leave empty to send all.'),
   ];
   return (
     <JobForm
@@ -34,9 +34,7 @@ export function BackfillForm({ endpoint, onStarted }: BackfillFormProps) {
       amount={(total) => plural(total, 'record')}
       onStarted={onStarted}
     >
-      <p className="field-help">
-        Sends the records that are there already, then what changes: none is missing, and none comes twice.
-      </p>
+      <p className="field-help">Sends existing records, then changes, with no gaps and no duplicates.</p>
     </JobForm>
   );
 }

@@ -144,7 +144,7 @@ function ToldFacts({
     payload === 'thin' ? 'Its id alone' : fields.length === 0 ? 'All of its fields' : fields.join(', ');
   return (
     <section className="section" aria-labelledby="endpoint-told">
-      <h2 id="endpoint-told">What it is told</h2>
+      <h2 id="endpoint-told">What it is sent</h2>
       <dl className="facts">
         <dt>When a record is</dt>
         <dd>{names}</dd>

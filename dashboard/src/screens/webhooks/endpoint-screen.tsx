@@ -157,7 +157,7 @@ function NoEndpoint({ id }: { readonly id: string }) {
         </Link>
       }
     >
-      <span className="mono">{id}</span> was deleted, or belongs to somebody else.
+      <span className="mono">{id}</span> doesn’t exist, or you don’t have access.
     </Empty>
   );
 }

@@ -189,7 +189,7 @@ function BulkActions({ endpoints, onDone }: BulkActionsProps) {
           }}
         >
           {action === 'pause'
-            ? 'Nothing is sent until they are resumed. Their deliveries are collected.'
+            ? 'Deliveries queue until you resume the endpoints.'
             : 'Queued deliveries go out first, the oldest first, then new ones.'}
         </Confirm>
       )}

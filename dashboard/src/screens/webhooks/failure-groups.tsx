@@ -32,7 +32,7 @@ export function FailureGroups({ endpoint }: { readonly endpoint: Endpoint }) {
       {data?.groups.length === 0 && (
         <p className="badge" data-tone="ok">
           <CircleCheck size={14} aria-hidden />
-          Nothing has failed that is not delivered by now
+          No undelivered failures
         </p>
       )}
       {data !== undefined && data.groups.length > 0 && (

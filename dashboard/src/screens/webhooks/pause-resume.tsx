@@ -81,8 +81,7 @@ function PauseDialog({ endpoint, onClose }: DialogProps) {
         showToast('Paused. Its deliveries are collected.');
       }}
     >
-      Nothing is sent to it until it is resumed. Its deliveries are collected, and you choose then what
-      becomes of them.
+      Deliveries queue until you resume. You then choose what to send.
     </Confirm>
   );
 }
@@ -91,11 +90,11 @@ const choices = explainedChoicesOf<Backlog>({
   drain: { label: 'Send all of it', help: 'The oldest first, then what comes.' },
   'newest-first': {
     label: 'Send the newest first',
-    help: 'What comes from now on at once, and what has waited beside it, the last first.',
+    help: 'New deliveries now, queued ones alongside, newest first.',
   },
   skip: {
     label: 'Cancel it',
-    help: 'Only what comes from now on is sent. A replay can send it later.',
+    help: 'Only new deliveries are sent. Replay the rest later.',
   },
 });
 

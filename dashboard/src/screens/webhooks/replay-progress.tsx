@@ -111,7 +111,7 @@ function CancelFoot({ replay }: { readonly replay: Replay }) {
           onClose={() => setIsOpen(false)}
           onConfirm={async () => cancelReplay(queries, replay.id)}
         >
-          What it has not sent yet is not sent. What is on its way goes on.
+          Unsent deliveries are cancelled. Those in flight finish.
         </Confirm>
       )}
     </div>

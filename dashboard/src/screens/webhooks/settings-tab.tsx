@@ -73,9 +73,7 @@ function DeleteEndpoint({ endpoint }: { readonly endpoint: Endpoint }) {
   return (
     <section className="section" aria-labelledby="delete">
       <h2 id="delete">Delete</h2>
-      <p className="soft">
-        What waits for it is cancelled. What it was sent stays in the log, and cannot be sent again.
-      </p>
+      <p className="soft">Queued deliveries are cancelled. Past ones stay in the log and can’t be resent.</p>
       <div>
         <Button tone="danger" onClick={() => setIsOpen(true)}>
           Delete the endpoint …
@@ -93,8 +91,7 @@ function DeleteEndpoint({ endpoint }: { readonly endpoint: Endpoint }) {
             await navigate({ to: '/webhooks' });
           }}
         >
-          <span className="mono wrap">{endpoint.url}</span> is told of nothing any more, and its secret is
-          gone.
+          <span className="mono wrap">{endpoint.url}</span> stops receiving webhooks and loses its secret.
         </Confirm>
       )}
     </section>

@@ -37,8 +37,8 @@ export function TestTab({ endpoint }: { readonly endpoint: Endpoint }) {
       <section className="section" aria-labelledby="test">
         <h2 id="test">Send a test</h2>
         <p className="soft">
-          Sent once and right away, even while the endpoint is paused. It is signed like any other, is not
-          retried, is left out of the statistics, and goes to no other endpoint.
+          Sent once, immediately, and to this endpoint only, even while it is paused. Signed like any other,
+          never retried, and excluded from statistics.
         </p>
         {!isBoundToEndpoints() && <PartViews form={form} parts={form.parts} />}
         <SendTest

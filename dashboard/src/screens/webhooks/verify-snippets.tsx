@@ -86,9 +86,7 @@ export function VerifySnippets({ secret }: { readonly secret: string }) {
           {language.file !== '' && <Code text={verifierText(language.file)} />}
         </>
       )}
-      <p className="field-help">
-        In a program, read the secret from the environment: what is in the source is in every copy of it.
-      </p>
+      <p className="field-help">Read the secret from the environment, never from source code.</p>
     </div>
   );
 }
