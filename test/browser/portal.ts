@@ -203,7 +203,7 @@ test(
     await page.locator('.delivery-verdict').getByText('Delivered').waitFor();
     assert.equal(stage.receiver.requests.length, 2);
     await page.goto(`${stage.url}/_/webhooks/${stage.foreign}`);
-    await page.getByRole('heading', { name: 'There is no such endpoint' }).waitFor();
+    await page.getByRole('heading', { name: 'Endpoint not found' }).waitFor();
     await page.goto(`${stage.url}/_/c/orders`);
     await page.getByText('only for 1 endpoint').waitFor();
     await page.getByRole('link', { name: 'The bakery at the harbour' }).waitFor();
@@ -254,7 +254,7 @@ test(
     await assertAccessible(page, 'a key for an endpoint');
     await page.getByRole('button', { name: 'Make the key' }).click();
     await page.getByText('/_/login?with=key').waitFor();
-    await page.getByRole('button', { name: 'I have copied it' }).click();
+    await page.getByRole('button', { name: 'I’ve copied it' }).click();
     await page.getByText('only 1 endpoint').first().waitFor();
     const { items } = await stage.pb.send<{ items: readonly { name: string; endpoints: unknown }[] }>(
       '/api/keys',

@@ -47,7 +47,7 @@ test('a cell does not write over what somebody else has saved meanwhile', { skip
   await conflict.waitFor();
   assert.deepEqual(await editor.locator('dd').allInnerTexts(), ['mine', 'theirs']);
   await assertAccessible(page, 'conflict in a cell');
-  await editor.getByRole('button', { name: 'Take what is saved' }).click();
+  await editor.getByRole('button', { name: 'Use the saved version' }).click();
   await editor.waitFor({ state: 'detached' });
   await eventually('the row is current', async () => (await titles(page))[0] === 'theirs');
   // Between the look at the record and the change of it: the service refuses that.

@@ -44,9 +44,9 @@ test('a field whose data would be lost is dropped only when the name is typed', 
   const page = await stage.openSignedIn('c/notes/schema');
   await drop(page, 'body');
   await page.getByRole('button', { name: 'Options of tags' }).click();
-  await page.getByLabel('How many, at most').fill('1');
+  await page.getByLabel('Max', { exact: true }).fill('1');
   await page.getByRole('button', { name: 'Review' }).click();
-  await review(page).getByText('1 of 3 records lose its value for good.').waitFor();
+  await review(page).getByText('1 of 3 records permanently lose its value.').waitFor();
   await review(page).getByText('1 of 3 records keep the last of their values').waitFor();
   await review(page).getByText('Writes every record: 3 records.').waitFor();
   const save = review(page).getByRole('button', { name: 'Save and lose this data' });
@@ -298,7 +298,7 @@ test('the API of a collection is run, and its answer shown', { skip }, async (t)
     await page.getByRole('radio', { name: language }).click();
     assert.ok((await page.locator('.code pre').first().innerText()).includes(text), language);
   }
-  const said = page.getByRole('region', { name: 'What its webhooks say' });
+  const said = page.getByRole('region', { name: 'What its webhooks contain' });
   await said.locator('summary', { hasText: 'record.update' }).click();
   await said.locator('details[open]').getByText('"collection": "notes"').first().waitFor();
   await assertAccessible(page, 'the API of a collection');

@@ -58,7 +58,7 @@ test(
     const ask = async (path: string) => (await fetch(`${stage.url}${path}`, { headers })).status;
     assert.equal(await ask('/api/collections/notes/records'), 200);
     assert.equal(await ask('/api/collections/users/records'), 403);
-    await page.getByRole('button', { name: 'I have copied it' }).click();
+    await page.getByRole('button', { name: 'I’ve copied it' }).click();
     await page.getByText('nightly import').first().waitFor();
     assert.ok(!(await page.content()).includes(key), 'the key is in the page no more');
     const kept = await page.evaluate<string>('JSON.stringify({ ...localStorage, ...sessionStorage })');
@@ -137,7 +137,7 @@ test('a test mail arrives, and what the mail server says is told', { skip }, asy
   await page.getByRole('button', { name: /^Mail: / }).click();
   await page.getByRole('option', { name: 'Password reset' }).click();
   await page.getByRole('button', { name: 'Send the test mail' }).click();
-  await page.getByText('The mail server has taken the mail to ann@example.com.').waitFor();
+  await page.getByText('The mail server accepted the mail to ann@example.com.').waitFor();
   const { parsed, to } = await sink.mail(0);
   assert.deepEqual(to, ['ann@example.com']);
   assert.match(parsed.subject ?? '', /^Reset your password/);

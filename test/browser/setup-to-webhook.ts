@@ -28,7 +28,7 @@ test(
     await page.getByRole('gridcell', { name: 'First' }).waitFor();
     await page.getByRole('navigation').getByRole('link', { name: 'Overview' }).click();
     await page.getByRole('link', { name: 'Try it with the catcher' }).click();
-    await page.getByText('The service may send there.').waitFor();
+    await page.getByText('URL allowed.').waitFor();
     await page.getByRole('button', { name: 'Create endpoint' }).click();
     const drawer = page.getByRole('complementary', { name: 'Endpoint created' });
     await drawer.getByText('Waiting for the first request.').waitFor();

@@ -153,7 +153,7 @@ test('relations lead to the records that this one names, and to those that name 
   await pb.collection('parcels').create({ label: 'B', order, others: [other] });
   const page = await stage.openSignedIn(`c/orders?record=${order}&view=relations`);
   const drawer = page.getByRole('complementary');
-  await drawer.getByText('This record names no other.').waitFor();
+  await drawer.getByText('This record has no relations.').waitFor();
   const byOrder = drawer.getByRole('link', { name: 'parcels by order 2' });
   await byOrder.waitFor();
   await drawer.getByRole('link', { name: 'parcels by others 1' }).waitFor();

@@ -45,7 +45,7 @@ test(
     await drawer.getByLabel('URL').fill('https://10.1.2.3/hook');
     await drawer.getByText('This address is not allowed as a webhook target.').waitFor();
     await drawer.getByLabel('URL').fill(receiver.url);
-    await drawer.getByText('The service may send there.').waitFor();
+    await drawer.getByText('URL allowed.').waitFor();
     await drawer.getByRole('button', { name: 'Deleted' }).click();
     await drawer.getByRole('button', { name: 'orders' }).click();
     await drawer.getByLabel('Description').fill(script);
@@ -155,7 +155,7 @@ test('an endpoint is paused, collects, and goes on as one chooses', { skip }, as
   await standing.getByText('Active').waitFor();
   await page.getByRole('button', { name: 'Pause …' }).click();
   await dialog(page).getByRole('button', { name: 'Pause' }).click();
-  await standing.getByText('It was paused by hand.').waitFor();
+  await standing.getByText('Paused by a user.').waitFor();
   await stage.addOrder();
   await page.getByRole('button', { name: 'Resume …' }).click();
   await page.reload();

@@ -37,7 +37,7 @@ export function watchAnswers(sender: PocketBase): EventTarget {
   sender.autoCancellation(false);
   const target = new EventTarget();
   sender.afterSend = (response: Response, body: unknown): unknown => {
-    if (isCutOff(response, body)) throw new Error('The answer is no JSON, or not all of it came.');
+    if (isCutOff(response, body)) throw new Error('The response is not JSON, or was cut off.');
     if (response.status < 400 || typeof body !== 'object' || body === null) return body;
     // An expired token makes its bearer a guest, who gets a 401 wherever only superusers may go.
     if (response.status === 401 && sender.authStore.token !== '' && !('mfaId' in body))

@@ -77,7 +77,7 @@ const stoppedStandings: Readonly<
   paused: (statusReason) => ({
     tone: statusReason === '' ? 'paused' : 'failed',
     word: 'Paused',
-    reason: `${statusReason === '' ? 'It was paused by hand. ' : sentence(statusReason)}Deliveries queue up until it is resumed.`,
+    reason: `${statusReason === '' ? 'Paused by a user. ' : sentence(statusReason)}Deliveries queue up until it is resumed.`,
     next: '',
   }),
 };
@@ -87,13 +87,13 @@ const laneStandings: Readonly<Record<Lane['state'], (lane: Lane) => EndpointStan
   blocked: ({ cause }) => ({
     tone: 'failed',
     word: 'Blocked',
-    reason: `It has a strict order, and a delivery failed for good. ${sentence(cause)}Everything behind it waits.`,
+    reason: `Strict order, and a delivery was exhausted. ${sentence(cause)}Everything behind it waits.`,
     next: '',
   }),
   slow: () => ({
     tone: 'retrying',
     word: 'Coming back',
-    reason: 'The receiver was down and answers again. It is sent a few deliveries at a time at first.',
+    reason: 'The receiver is back. Deliveries ramp up a few at a time.',
     next: '',
   }),
   open: ({ since, cause, probeAt }) => ({
@@ -105,7 +105,7 @@ const laneStandings: Readonly<Record<Lane['state'], (lane: Lane) => EndpointStan
   closed: ({ heldUntil }) => ({
     tone: 'retrying',
     word: 'Held',
-    reason: 'The receiver has answered with Retry-After, and is sent nothing until then.',
+    reason: 'The receiver answered with Retry-After. Nothing is sent until then.',
     next: heldUntil,
   }),
 };

@@ -42,7 +42,7 @@ export function keyParts({ collections = [], endpoints = [] }: KeyBindings = {})
       kind: 'set',
       label: 'Only for these endpoints',
       choices: endpoints,
-      help: 'None: all of them. With some, whoever has the key sees and looks after these alone: a portal for a customer.',
+      help: 'None selected: all endpoints. Otherwise the key sees and manages only these: a portal for a customer.',
       when: (form) => endpoints.length > 0 && isOnlyOf(form, 'webhooks:'),
     },
     { path: 'expires', kind: 'date', id: 'key-expires', label: 'Expires', help: 'Empty: never.' },

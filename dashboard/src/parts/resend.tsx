@@ -48,7 +48,7 @@ export function Resend({ deliveries, surroundings, label = 'Resend …' }: Resen
           }}
         >
           {countOf(possible.length)} to {plural(endpointCount(possible), 'endpoint')}, under the same{' '}
-          <span className="mono">webhook-id</span>: a receiver that has handled it already can tell.
+          <span className="mono">webhook-id</span>, so the receiver can detect duplicates.
           <ul className="resend-list">
             {possible.slice(0, shownMax).map(({ id, endpoint }) => (
               <li key={id} className="mono cut">

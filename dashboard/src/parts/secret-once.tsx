@@ -15,7 +15,7 @@ export function SecretOnce({ secret, warnings }: SecretOnceProps) {
         <code>{secret}</code>
         <CopyButton text={secret} label="Copy the secret" />
       </div>
-      <p className="field-help">Keep it where your receiver finds it. It is shown here once.</p>
+      <p className="field-help">Store it in your receiver’s configuration. It is shown only once.</p>
       {warnings.map((warning) => (
         <Notice key={warning} tone="retrying">
           {warning}

@@ -63,7 +63,8 @@ export function UnsentLine({ explanation, event, surroundings }: UnsentLineProps
 
 function FalseComparisonLine({ comparison }: { readonly comparison: FalseComparison }) {
   const { text, isHidden, isOfNow, sides } = comparison;
-  if (isHidden) return <p className="soft">Other parts of the filter were false that you may not read.</p>;
+  if (isHidden)
+    return <p className="soft">Other parts of the filter were false, but you may not read them.</p>;
   const values = comparedValues(comparison);
   return (
     <div className="false-comparison">

@@ -16,7 +16,7 @@ export function WebhookExamples({ collection }: { readonly collection: string })
   const types = data?.items.filter((item) => item.collection === collection) ?? [];
   return (
     <section className="section" aria-labelledby="webhook-examples">
-      <h2 id="webhook-examples">What its webhooks say</h2>
+      <h2 id="webhook-examples">What its webhooks contain</h2>
       {error !== null && <FailureNotice error={error} onRetry={() => void refetch()} />}
       {types.map(({ type, example, schema }) => (
         <details key={type} className="endpoint-more">

@@ -160,10 +160,10 @@ function NoDelivery({ id }: { readonly id: string }) {
   return (
     <Empty
       icon={<SearchX size={24} strokeWidth={1.5} aria-hidden />}
-      title="There is no such delivery"
+      title="Delivery not found"
       actions={
         <Link to="/events" className="button">
-          To the log of events
+          Go to events
         </Link>
       }
     >

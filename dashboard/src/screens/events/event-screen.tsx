@@ -105,10 +105,10 @@ function NoEvent({ id }: { readonly id: string }) {
   return (
     <Empty
       icon={<SearchX size={24} strokeWidth={1.5} aria-hidden />}
-      title="There is no such event"
+      title="Event not found"
       actions={
         <Link to="/events" className="button">
-          To the log of events
+          Go to events
         </Link>
       }
     >

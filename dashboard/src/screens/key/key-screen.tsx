@@ -21,7 +21,7 @@ export function KeyScreen() {
           icon={<KeyRound size={24} strokeWidth={1.5} aria-hidden />}
           title="You are signed in as a superuser"
         >
-          This screen shows an API key what it may do.
+          This screen shows what an API key may do.
         </Empty>
       ) : (
         <div className="settings-scroll-area">
@@ -77,7 +77,7 @@ function KeyDetails({ name, bounds: { scopes, collections: ids, endpoints, expir
       {endpoints !== null && <EndpointLinks count={endpoints.length} />}
       {isBlind && (
         <Notice tone="retrying">
-          This key may read records by the API, but a table here needs their definitions too: a key with{' '}
+          This key may read records through the API, but a table here also needs their definitions: a key with{' '}
           <span className="mono">collections:read</span> besides.
         </Notice>
       )}

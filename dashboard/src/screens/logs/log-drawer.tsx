@@ -43,7 +43,7 @@ export function LogDrawer({ id, onClose }: LogDrawerProps) {
       <div className="drawer-body log-details">
         {error !== null &&
           (error instanceof Failure && error.status === 404 ? (
-            <Notice>This entry is gone: the log keeps them for some days only.</Notice>
+            <Notice>This entry has expired.</Notice>
           ) : (
             <FailureNotice error={error} onRetry={() => void refetch()} />
           ))}
@@ -87,7 +87,7 @@ function LogDetails({ log }: { readonly log: Log }) {
       {text('error') !== '' && (
         <Notice tone={log.level >= 8 ? 'failed' : 'retrying'}>
           {text('error')}
-          {log.level >= 8 && ' The cause is in the log of the process, under the id of the request.'}
+          {log.level >= 8 && ' The cause is in the server’s log, under the request id.'}
         </Notice>
       )}
       <dl className="details">

@@ -80,7 +80,7 @@ function NoInstance() {
   return (
     <Empty
       icon={<SearchX size={24} strokeWidth={1.5} aria-hidden />}
-      title="There is no such instance"
+      title="Instance not found"
       actions={
         <Link to="/operator/$section" params={{ section: 'instances' }} className="button">
           To all instances

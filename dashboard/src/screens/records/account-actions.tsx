@@ -158,7 +158,7 @@ function TokenDialog({ token, email, onClose }: TokenDialogProps) {
       <h2 id={id}>A token of {email}</h2>
       <div className="dialog-body">
         <Notice tone="retrying">
-          Whoever has it can do for an hour what {email} can. It is shown only now.
+          For one hour, this token allows everything that {email} can. It is shown only now.
         </Notice>
         <div className="token">
           <code className="mono">{token}</code>

@@ -12,7 +12,7 @@ export function ColumnMenu({ columns }: { readonly columns: Columns }) {
   const { table, reset, isChanged } = columns;
   const all = table.getAllLeafColumns();
   return (
-    <ColumnsPopover isChanged={isChanged} reset={reset} resetText="As the definition has them">
+    <ColumnsPopover isChanged={isChanged} reset={reset} resetText="In the order of the definition">
       {all.map((column, index) => {
         const [before, after] = [all[index - 1]?.id, all[index + 1]?.id];
         return <ColumnItem key={column.id} columns={columns} column={column} before={before} after={after} />;

@@ -16,7 +16,7 @@ interface ConflictNoticeProps {
 export function ConflictNotice({ collection, values, theirs, onMine, onTheirs }: ConflictNoticeProps) {
   return (
     <Notice tone="retrying">
-      Somebody has changed this record meanwhile. Nothing was saved yet.
+      Someone else changed this record. Your changes are not saved yet.
       <div className="versions">
         {Object.entries(values).map(([name, mine]) => {
           const field = collection.fields.find((one) => one.name === name);
@@ -36,7 +36,7 @@ export function ConflictNotice({ collection, values, theirs, onMine, onTheirs }:
       </div>
       <div className="notice-actions">
         <Button onClick={onMine}>Keep mine</Button>
-        <Button onClick={onTheirs}>Take what is saved</Button>
+        <Button onClick={onTheirs}>Use the saved version</Button>
       </div>
     </Notice>
   );

@@ -35,7 +35,7 @@ export function ImportForm({ collection, onClose }: ImportFormProps) {
         />
       </label>
       {file !== undefined && file.lines.length === 0 && (
-        <Notice tone="failed">There is no line below the names of the columns.</Notice>
+        <Notice tone="failed">The file has no rows below the header.</Notice>
       )}
       {file !== undefined && result === undefined && (
         <MappingTable collection={collection} file={file} mapping={mapping} onMapping={setMapping} />

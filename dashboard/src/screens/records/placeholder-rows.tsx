@@ -8,7 +8,7 @@ export function PlaceholderRows({ columns }: { readonly columns: Columns }) {
   const leaves = columns.table.getVisibleLeafColumns();
   const width = leaves.reduce((total, column) => total + column.getSize(), markWidth);
   return (
-    <div className="grid" aria-busy aria-label="Records are on their way" role="grid" tabIndex={0}>
+    <div className="grid" aria-busy aria-label="Loading records" role="grid" tabIndex={0}>
       <GridHead columns={columns} sort="" width={width} onSort={() => {}} />
       <div className="grid-body" aria-hidden style={{ inlineSize: width }}>
         {Array.from({ length: rowCount }, (_, row) => (

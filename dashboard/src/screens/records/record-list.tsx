@@ -163,7 +163,7 @@ function NoRecords({ collection, isFiltered, onFilter, onOpen }: NoRecordsProps)
       }
       code={`curl ${url} \\\n  -H "Authorization: $TOKEN" -H "Content-Type: application/json" \\\n  -d '${exampleOf(collection)}'`}
     >
-      Records made here or by a program show at once.
+      New records appear here live.
     </Empty>
   );
 }

@@ -45,7 +45,7 @@ function PointsTo({ collection, collections, record }: RelationsTabProps) {
     const ids = idsOf(record[field.name]);
     return target === undefined || ids.length === 0 ? [] : [{ field, target, ids }];
   });
-  if (targets.length === 0) return <p className="soft">This record names no other.</p>;
+  if (targets.length === 0) return <p className="soft">This record has no relations.</p>;
   return (
     <ul className="relations">
       {targets.map(({ field, target, ids }) => (

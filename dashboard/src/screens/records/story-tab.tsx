@@ -184,7 +184,7 @@ function Changes({ event, before, collection }: Omit<StoryEventProps, 'surroundi
     return <p className="soft">No diff: the previous event is not loaded or has expired.</p>;
   if (earlier.data === undefined) return <span className="placeholder" style={{ inlineSize: 180 }} />;
   const changes = changesBetween(collection, earlier.data, after.data);
-  if (changes.length === 0) return <p className="soft">No field that receivers see has changed.</p>;
+  if (changes.length === 0) return <p className="soft">No field visible to receivers changed.</p>;
   return <ChangeList changes={changes} />;
 }
 

@@ -41,14 +41,24 @@ const entries: Entry[] = [];
 export function offerUndo(queries: QueryClient, entry: Entry, text: string): void {
   entries.push(entry);
   if (entries.length > entriesMax) entries.shift();
-  showToast(text, 'ok', { label: 'Undo', run: () => void undo(queries, entry) });
+  showToast(text, 'ok', { label: 'Undo', run: () => void inTurn(async () => undo(queries, entry)) });
 }
 
 /** Undoes the last change of a collection. Says where there is none. */
-export async function undoLast(queries: QueryClient, { id }: Collection): Promise<void> {
-  const entry = entries.findLast(({ collection }) => collection.id === id);
-  if (entry === undefined) showToast('Nothing to undo.');
-  else await undo(queries, entry);
+export function undoLast(queries: QueryClient, { id }: Collection): Promise<void> {
+  return inTurn(async () => {
+    const entry = entries.findLast(({ collection }) => collection.id === id);
+    if (entry === undefined) showToast('Nothing to undo.');
+    else await undo(queries, entry);
+  });
+}
+
+let lastUndo = Promise.resolve();
+
+/** Runs one undo at a time: each makes the revision that the next one expects. */
+function inTurn(work: () => Promise<void>): Promise<void> {
+  lastUndo = lastUndo.then(work);
+  return lastUndo;
 }
 
 interface SavedEdit {

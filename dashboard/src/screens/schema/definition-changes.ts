@@ -72,7 +72,7 @@ function droppedStep(field: Field): DefinitionStep {
     tone: 'loss',
     cost: 'drops',
     ...(affects !== undefined && { affects }),
-    effect: 'lose its value for good',
+    effect: 'permanently lose its value',
   };
 }
 
@@ -82,8 +82,8 @@ function newStep(field: Field): DefinitionStep {
     key: `new-${field.id}`,
     title: `Add the field ${field.name}, ${field.type}`,
     detail: isRequired
-      ? 'It is empty in the records that are there: their next write has to bring a value.'
-      : 'It is empty in the records that are there.',
+      ? 'Empty in existing records. Their next write must set a value.'
+      : 'Empty in existing records.',
     tone: 'plain',
     cost: 'reads',
   };
@@ -99,7 +99,7 @@ function renamedSteps(was: Field, field: Field): readonly DefinitionStep[] {
     {
       key: `rename-${field.id}`,
       title: `Rename the field ${was.name} to ${field.name}`,
-      detail: 'It keeps its data, and indexes follow. Clients have to use the new name.',
+      detail: 'Data and indexes are kept. Clients must use the new name.',
       tone: 'plain',
       cost: 'schema',
     },
@@ -127,7 +127,7 @@ function shapeSteps(was: Field, field: Field): readonly DefinitionStep[] {
       tone: 'loss',
       cost: 'reshapes',
       affects: `${was.name}:length > 1`,
-      effect: 'keep the last of their values and lose the others for good',
+      effect: 'keep their last value and permanently lose the others',
     },
   ];
 }
@@ -195,8 +195,8 @@ function orderSteps(before: Collection, after: Collection): readonly DefinitionS
   return [
     {
       key: 'order',
-      title: 'Put the fields in another order',
-      detail: 'Members of records come in this order.',
+      title: 'Reorder the fields',
+      detail: 'Records list their members in this order.',
       tone: 'plain',
       cost: 'definition',
     },

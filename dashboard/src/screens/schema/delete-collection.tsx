@@ -31,8 +31,8 @@ export function DeleteCollection({ collection, collections }: DeleteCollectionPr
       <p className="soft">
         {referring.length === 0
           ? collection.type === 'view'
-            ? 'The records that it shows stay where they are.'
-            : 'Its records and their files go with it, without events.'
+            ? 'The records it shows are kept.'
+            : 'Its records and their files are deleted, without events.'
           : `Relations of ${referring.map(({ name }) => name).join(', ')} refer to it. Drop those first.`}
       </p>
       <div>

@@ -19,7 +19,7 @@ export function FieldOptions(props: FieldOptionsProps) {
         {'required' in field && (
           <FlagOption
             label="Required"
-            help={field.type === 'bool' ? 'Has to be true.' : 'Cannot be blank.'}
+            help={field.type === 'bool' ? 'Must be true.' : 'Cannot be blank.'}
             value={field.required}
             error={errorOf('required')}
             isDisabled={field.type === 'text' && field.primaryKey}
@@ -29,20 +29,20 @@ export function FieldOptions(props: FieldOptionsProps) {
         {onUnique !== undefined && (
           <FlagOption
             label="Unique"
-            help="No two records have the same value. This is an index."
+            help="Unique: no two records may have the same value. Creates an index."
             value={isUnique}
             onChange={onUnique}
           />
         )}
         <FlagOption
           label="Presentable"
-          help="Stands for the record where there is a line only."
+          help="Used as the record’s title."
           value={field.presentable}
           onChange={(presentable) => onChange({ ...field, presentable })}
         />
         <FlagOption
           label="Hidden"
-          help="Known to superusers only."
+          help="Visible to superusers only."
           value={field.hidden}
           error={errorOf('hidden')}
           onChange={(hidden) => onChange({ ...field, hidden })}

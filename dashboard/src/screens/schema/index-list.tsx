@@ -18,7 +18,7 @@ export function IndexList({ draft, errors }: IndexListProps) {
   return (
     <>
       {indexes.length === 0 && (
-        <p className="soft">None yet. An index makes filters and sorts by its fields fast.</p>
+        <p className="soft">No indexes yet. An index speeds up filters and sorts by its fields.</p>
       )}
       {indexes.map((text, index) => {
         const id = `index-${index}`;

@@ -151,7 +151,7 @@ function ProviderFields({ provider, title, errorOf, onChange, onRemove }: Provid
       <LabelledField
         id={secretId}
         label="Client secret"
-        help="Not shown. Leave it empty to keep the stored one."
+        help="Never shown. Leave empty to keep the stored value."
         error={errorOf('clientSecret')}
       >
         <PasswordInput

@@ -77,7 +77,7 @@ function TextOptions({ field, errorOf, onChange }: TypeProps<'text'>) {
       <LengthOptions {...{ field, errorOf, onChange }} />
       <TextOption
         label="Pattern"
-        help="A regular expression that the whole text has to match."
+        help="A regular expression the whole text must match."
         value={field.pattern}
         error={errorOf('pattern')}
         isMono
@@ -224,8 +224,8 @@ function SelectOptions({ field, errorOf, onChange }: TypeProps<'select'>) {
 function CountOption({ field, errorOf, onChange }: TypeProps<'select' | 'file' | 'relation'>) {
   return (
     <NumberOption
-      label="How many, at most"
-      help="1 is a single value, more are a list."
+      label="Max"
+      help="1 = single, more = list"
       none={0}
       value={field.maxSelect}
       error={errorOf('maxSelect')}
@@ -269,7 +269,7 @@ function FileOptions({ field, errorOf, onChange }: TypeProps<'file'>) {
       />
       <FlagOption
         label="Protected"
-        help="A file opens only for those who may view its record."
+        help="Only those who may view the record can open its files."
         value={field.protected}
         onChange={(isProtected) => onChange({ ...field, protected: isProtected })}
       />
@@ -293,7 +293,7 @@ function RelationOptions({ field, collection, collections, isNew, errorOf, onCha
         id={id}
         label="Collection"
         error={error}
-        help={isNew ? undefined : 'It cannot change: the ids that are stored are of this one.'}
+        help={isNew ? undefined : 'Can’t be changed: stored ids belong to this collection.'}
       >
         <select
           id={id}
@@ -314,7 +314,7 @@ function RelationOptions({ field, collection, collections, isNew, errorOf, onCha
       </LabelledField>
       <CountOption {...{ field, errorOf, onChange }} />
       <NumberOption
-        label="How many, at least"
+        label="Min"
         none={0}
         value={field.minSelect}
         error={errorOf('minSelect')}
@@ -322,7 +322,7 @@ function RelationOptions({ field, collection, collections, isNew, errorOf, onCha
       />
       <FlagOption
         label="Cascade delete"
-        help="When the record it refers to is deleted, so is this one."
+        help="Deleting the related record also deletes this one."
         value={field.cascadeDelete}
         onChange={(cascadeDelete) => onChange({ ...field, cascadeDelete })}
       />

@@ -28,7 +28,7 @@ function NoEntries({ isFiltered }: { readonly isFiltered: boolean }) {
   return (
     <Empty
       icon={<ShieldCheck size={24} strokeWidth={1.5} aria-hidden />}
-      title={isFiltered ? 'No entry matches' : 'Nothing has happened yet'}
+      title={isFiltered ? 'No entry matches' : 'No entries yet'}
       code={`curl ${apiUrl}/api/audit?sort=-created \\\n  -H "Authorization: $TOKEN"`}
     >
       Sign-ins and changes to settings, keys, collections and endpoints, with their authors.

@@ -212,8 +212,8 @@ function ConfirmRestore({ name, jobs, onClose }: ConfirmRestoreProps) {
         await Promise.resolve();
       }}
     >
-      Everything that changed after this backup is lost, and requests get a 503 for some seconds. For a day,
-      the operator can still bring back the replaced instance.
+      Changes made after this backup are lost. Requests get a 503 for a few seconds. For a day, the operator
+      can still bring back the replaced instance.
     </Confirm>
   );
 }

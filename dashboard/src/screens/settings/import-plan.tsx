@@ -10,7 +10,7 @@ type Plan = Schemas['ImportPlan'];
 /** What an import would change, collection by collection. */
 export function ImportPlanView({ plan: { created, changed, deleted } }: { readonly plan: Plan }) {
   if (created.length + changed.length + deleted.length === 0)
-    return <Notice tone="ok">Nothing would change: everything is like this already.</Notice>;
+    return <Notice tone="ok">No changes: everything is already like this.</Notice>;
   return (
     <ul className="panel settings-list" aria-label="What would change">
       {deleted.map(({ id, name }) => (

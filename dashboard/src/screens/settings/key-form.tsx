@@ -56,7 +56,7 @@ function MadeKey({ apiKey, name, isPortal, onClose }: MadeKeyProps) {
       <KeyOnce text={apiKey} />
       {isPortal && (
         <>
-          <p className="soft">Whoever has it signs in to their part of this dashboard at:</p>
+          <p className="soft">Use it to sign in to this dashboard at:</p>
           <Code text={`${apiUrl}/_/login?with=key`} />
         </>
       )}
@@ -66,7 +66,7 @@ function MadeKey({ apiKey, name, isPortal, onClose }: MadeKeyProps) {
       />
       <div className="settings-actions">
         <Button tone="primary" onClick={onClose}>
-          I have copied it
+          I’ve copied it
         </Button>
       </div>
     </div>

@@ -58,7 +58,7 @@ function NoKeys({ onCreate }: { readonly onCreate: () => void }) {
       actions={<NewKey onClick={onCreate} />}
       code={`curl ${apiUrl}/api/keys \\\n  -H "Authorization: $TOKEN" -H "Content-Type: application/json" \\\n  -d '{"name":"nightly import","scopes":["records:read"]}'`}
     >
-      A program uses a key instead of signing in, and may do no more than the key’s scopes say.
+      Programs use a key instead of signing in. Its scopes limit what they can do.
     </Empty>
   );
 }

@@ -79,7 +79,7 @@ const parts: readonly Part[] = [
       {
         path: 'smtp.tls',
         kind: 'switch',
-        label: 'TLS from the first byte',
+        label: 'Implicit TLS',
         help: 'Usual on port 465. Otherwise STARTTLS is used, as on port 587.',
         when: isOn,
       },

@@ -50,12 +50,12 @@ export function MailTest({ isChanged }: { readonly isChanged: boolean }) {
     },
   });
   return (
-    <Group title="Send a test mail" lead="By the saved settings, with values that are made up.">
+    <Group title="Send a test mail" lead="Uses the saved settings and sample values.">
       <FormView
         form={form}
         action={isChanged ? 'Save before the test' : 'Send the test mail'}
         isReady={!isChanged}
-        lead={sentTo !== '' && <Notice tone="ok">The mail server has taken the mail to {sentTo}.</Notice>}
+        lead={sentTo !== '' && <Notice tone="ok">The mail server accepted the mail to {sentTo}.</Notice>}
       />
     </Group>
   );

@@ -137,7 +137,7 @@ function NewLink() {
           <Notice tone="retrying">Copy it now: it is shown this once. It works in one browser.</Notice>
           <Code text={made} />
           <div>
-            <Button onClick={() => setMade('')}>I have copied it</Button>
+            <Button onClick={() => setMade('')}>I’ve copied it</Button>
           </div>
         </>
       )}

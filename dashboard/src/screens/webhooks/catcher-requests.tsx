@@ -13,7 +13,7 @@ export function CatcherRequests({ id }: { readonly id: string }) {
   return (
     <section className="section" aria-labelledby="caught">
       <div className="section-head">
-        <h3 id="caught">Caught by the service itself</h3>
+        <h3 id="caught">Caught by the built-in catcher</h3>
         <span className="faint small">
           {catcher !== undefined && (
             <>

@@ -90,7 +90,7 @@ export const options: { readonly [Name in OptionName]: Option & Beginning<Name> 
     initial: null,
     kind: 'delays',
     label: 'Retries after',
-    placeholder: 'The standard: 15 attempts in about 76 hours',
+    placeholder: 'Default: 15 attempts over 3 days',
   },
   name: {
     place: 'who',

@@ -97,8 +97,7 @@ interface UrlVerdictProps {
 function UrlVerdict({ form, check }: UrlVerdictProps) {
   if (check === undefined || form.value('url') === '') return null;
   const { isAllowed, remedy } = check.url;
-  if (isAllowed && !form.errors.has('url'))
-    return <p className="field-help form-note">The service may send there.</p>;
+  if (isAllowed && !form.errors.has('url')) return <p className="field-help form-note">URL allowed.</p>;
   if (isAllowed || remedy === undefined) return null;
   return (
     <p className="field-help form-note">
@@ -140,8 +139,7 @@ function ToldFacts({
   readonly endpoint: Endpoint;
 }) {
   const names = events.map((kind) => kindLabels[kind].toLowerCase()).join(', ');
-  const part =
-    payload === 'thin' ? 'Its id alone' : fields.length === 0 ? 'All of its fields' : fields.join(', ');
+  const part = payload === 'thin' ? 'Its id alone' : fields.length === 0 ? 'All fields' : fields.join(', ');
   return (
     <section className="section" aria-labelledby="endpoint-told">
       <h2 id="endpoint-told">What it is sent</h2>

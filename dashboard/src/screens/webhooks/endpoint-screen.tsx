@@ -150,7 +150,7 @@ function NoEndpoint({ id }: { readonly id: string }) {
   return (
     <Empty
       icon={<SearchX size={24} strokeWidth={1.5} aria-hidden />}
-      title="There is no such endpoint"
+      title="Endpoint not found"
       actions={
         <Link to="/webhooks" className="button">
           To all endpoints

@@ -99,7 +99,7 @@ function RetryGroup({ endpoint, group, onClose }: GroupProps & { readonly onClos
       tone="primary"
       onClose={onClose}
       onConfirm={async () => {
-        if (data === undefined) throw new Error('They are not counted yet.');
+        if (data === undefined) throw new Error('Not counted yet.');
         await sendGroupAgain(queries, data.ids, setSent);
         showToast(`${deliveries(data.ids.length)} sent again.`);
       }}
@@ -109,7 +109,7 @@ function RetryGroup({ endpoint, group, onClose }: GroupProps & { readonly onClos
       {data !== undefined && (
         <p>
           {deliveries(data.ids.length)} to <span className="mono wrap">{endpoint.url}</span>, under the same{' '}
-          <span className="mono">webhook-id</span>: a receiver that has handled one already can tell.
+          <span className="mono">webhook-id</span>, so the receiver can detect duplicates.
           {data.total > data.ids.length &&
             ` These are the oldest of ${deliveries(data.total)}; a replay sends them all.`}
         </p>

@@ -13,7 +13,7 @@ export function Forecast({ check }: { readonly check: EndpointCheck | undefined 
     <div className="forecast panel" aria-live="polite">
       <p>
         {eventsPerDay === null ? (
-          'How many events match cannot be said yet.'
+          'Not enough data to estimate matching events yet.'
         ) : (
           <>
             Sends <strong>{amount(eventsPerDay)}</strong>, by the last week.
@@ -22,7 +22,7 @@ export function Forecast({ check }: { readonly check: EndpointCheck | undefined 
       </p>
       <p>
         {last === undefined
-          ? 'A single attempt, and no other.'
+          ? 'Don’t retry.'
           : `${plural(retries.length + 1, 'attempt')}, the last one after about ${roughly(last)}:`}
       </p>
       {last !== undefined && <RetryLine retries={retries} last={last} />}

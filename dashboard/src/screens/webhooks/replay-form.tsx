@@ -12,12 +12,12 @@ const chosen: readonly Field[] = [
     kind: 'choice',
     label: 'Which deliveries',
     choices: explainedChoicesOf<NonNullable<ReplayRequest['scope']>>({
-      failed: { label: 'Failed', help: 'Given up, expired or cancelled.' },
+      failed: { label: 'Failed', help: 'Exhausted, expired or cancelled.' },
       missing: {
         label: 'Missing',
         help: 'Events it subscribes to and never got, also from before it was made.',
       },
-      all: { label: 'Everything', help: 'Also what was delivered already.' },
+      all: { label: 'Everything', help: 'Including delivered ones.' },
     }),
   },
   {
@@ -49,7 +49,7 @@ export function ReplayForm({ endpoint, onStarted }: ReplayFormProps) {
       kind="replay"
       parts={[
         ...chosen,
-        ...narrowingFields('Tried on the record as its event has it; empty for all.', mayFilter),
+        ...narrowingFields('Matched against the record in the event. Leave empty to send all.', mayFilter),
       ]}
       values={{ scope: 'failed', since: 0, filter: '', rate: null }}
       toJob={(values) => ({ kind: 'replay', body: toRequest(values) })}

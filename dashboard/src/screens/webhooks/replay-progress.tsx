@@ -71,7 +71,8 @@ export function ReplayProgress({ endpoint, id }: ReplayProgressProps) {
             <dd className="mono">{replay.id}</dd>
           </dl>
           <p className="field-help">
-            It goes on without this page.{mayUse('admin') && ' That it was started is in the audit log.'}
+            It continues if you leave this page.
+            {mayUse('admin') && ' That it was started is in the audit log.'}
           </p>
         </div>
       </div>

@@ -13,7 +13,7 @@ import { SecretOnce } from '../../parts/secret-once.tsx';
 type Rotated = Schemas['EndpointSecretRotated'];
 
 const overlaps = [
-  { value: 0, label: 'None: the old secret has leaked' },
+  { value: 0, label: 'None: the old secret was leaked' },
   { value: 3_600, label: '1 hour' },
   { value: 86_400, label: '1 day' },
   { value: 604_800, label: '7 days' },
@@ -67,8 +67,8 @@ export function RotateSecret({ endpoint }: { readonly endpoint: Endpoint }) {
           }
         >
           <p>
-            A new secret signs from the next request on. Meanwhile the present one signs too, so that no
-            webhook is refused before your receiver has the new one.
+            The next request is signed with the new secret, and with the old one too until the overlap ends,
+            so that no webhook is rejected in between.
           </p>
           <RadioList
             label="Both sign for"

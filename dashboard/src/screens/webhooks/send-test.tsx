@@ -82,13 +82,13 @@ function Outcome({ delivery }: { readonly delivery: Delivery }) {
 function adviceOf(kind: Delivery['attempts'][number]['kind'] | undefined): string {
   switch (kind) {
     case 'timeout':
-      return 'Answer first, and do the work afterwards.';
+      return 'Answer first, then do the work.';
     case 'dns':
-      return 'Look at the name in the URL.';
+      return 'Check the host name in the URL.';
     case 'connect':
       return 'Is the receiver running, and open at this port?';
     case 'tls':
-      return 'Look at its certificate: it has to be valid for this name.';
+      return 'Check its certificate: it must be valid for this name.';
     case 'refused':
       return 'Only public addresses are allowed, unless the operator has opened more.';
     default:

@@ -93,8 +93,8 @@ function NoOwnEndpoint() {
   return (
     <Empty icon={<Webhook size={24} strokeWidth={1.5} aria-hidden />} title="No endpoints">
       {isBoundToEndpoints()
-        ? 'The endpoints of this API key were deleted. Whoever gave it to you can make others.'
-        : 'There are none yet, and this API key may make none.'}
+        ? 'This API key’s endpoints were deleted. Ask whoever gave you the key to create others.'
+        : 'No endpoints yet, and this API key can’t create any.'}
     </Empty>
   );
 }

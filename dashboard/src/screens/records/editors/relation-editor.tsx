@@ -26,7 +26,7 @@ export function RelationEditor({ id, field, value, collections, onChange }: Rela
     .map(String);
   const records = useRecords(target, ids);
   const isSingle = field.maxSelect <= 1;
-  if (target === undefined) return <p className="soft">The related collection is gone.</p>;
+  if (target === undefined) return <p className="soft">The related collection was deleted.</p>;
   const set = (next: readonly string[]): void => onChange(isSingle ? (next.at(-1) ?? '') : next);
   return (
     <div className="relation">
