@@ -56,7 +56,9 @@ const lazyRecordParts = [
   'field-editor',
   'record-draft',
   'undo',
+  'saved-views',
   'use-work',
+  'view-list',
   'work-',
 ];
 /** What the table of records has and is made with. */

@@ -71,6 +71,8 @@ export function useColumns(collection: Collection, address: ColumnAddress) {
     writeText(key, JSON.stringify({ ...layout, columns }));
     address.onColumns(columns, formatColumns(plan));
   };
+  const saveWidths = (next: ColumnLayout['widths']): void =>
+    writeText(key, JSON.stringify({ ...layout, widths: next }));
   const columns = useMemo(
     () =>
       fields.map((field) => ({
@@ -92,21 +94,18 @@ export function useColumns(collection: Collection, address: ColumnAddress) {
     columnResizeMode: 'onChange',
     state: { columnOrder: [...plan.order], columnVisibility, columnSizing },
     onColumnOrderChange: (update) => save({ order: resolveUpdate(update, [...plan.order]) }),
-    onColumnSizingChange: (update) =>
-      writeText(key, JSON.stringify({ ...layout, widths: resolveUpdate(update, columnSizing) })),
+    onColumnSizingChange: (update) => saveWidths(resolveUpdate(update, columnSizing)),
     onColumnVisibilityChange: (update) => {
       const shown = resolveUpdate(update, columnVisibility);
       save({ hidden: Object.keys(shown).filter((name) => shown[name] === false) });
     },
   });
-  const resize = (name: string, width: number): void => {
-    const next = { ...layout.widths, [name]: Math.min(widthMax, Math.max(widthMin, width)) };
-    writeText(key, JSON.stringify({ ...layout, widths: next }));
-  };
   return {
     table,
     fieldOf: (id: string) => fields.find(({ name }) => name === id),
     pinned: plan.pinned,
+    /** As an address has them. */
+    text: formatColumns(plan),
     /** Moves a column to the place of another. */
     move: (name: string, to: string) => {
       const rest = plan.order.filter((one) => one !== name);
@@ -118,7 +117,8 @@ export function useColumns(collection: Collection, address: ColumnAddress) {
       const pinned = isPinned ? plan.pinned.filter((one) => one !== name) : [...plan.pinned, name];
       save({ pinned, hidden: plan.hidden.filter((one) => one !== name) });
     },
-    resize,
+    resize: (name: string, width: number) =>
+      saveWidths({ ...layout.widths, [name]: Math.min(widthMax, Math.max(widthMin, width)) }),
     reset: () => {
       writeText(key, undefined);
       address.onColumns(undefined, formatColumns(plan));

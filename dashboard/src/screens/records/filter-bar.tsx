@@ -1,5 +1,5 @@
 import X from 'lucide-react/icons/x';
-import { useEffect, useEffectEvent, useId, useRef } from 'react';
+import { useEffect, useEffectEvent, useId, useRef, type ReactNode } from 'react';
 import type { Collection } from '../../api/client.ts';
 import { IconButton } from '../../parts/button.tsx';
 import { Key } from '../../parts/key.tsx';
@@ -22,6 +22,8 @@ interface FilterBarProps {
   readonly count: number | undefined;
   /** What the service says of the filter. */
   readonly error: string | undefined;
+  /** What stands beside it. */
+  readonly children: ReactNode;
 }
 
 /** Looks for a word while it is typed; an expression waits for Enter, as half of one is an error. */
@@ -59,6 +61,7 @@ export function FilterBar(props: FilterBarProps) {
         <span className="filter-count" aria-live="polite">
           {count === undefined ? '' : plural(count, 'record')}
         </span>
+        {props.children}
       </div>
       {error === undefined && (
         <FilterChips

@@ -15,6 +15,7 @@ import { useLiveRows } from './live-rows.ts';
 import { PlaceholderRows } from './placeholder-rows.tsx';
 import { toFilter } from './record-filter.ts';
 import { RecordGrid } from './record-grid.tsx';
+import { ViewMenu } from './view-menu.tsx';
 import { useSelection } from '../../parts/data-table/use-selection.ts';
 
 const BulkBar = lazy(async () => ({ default: (await import('./bulk-bar.tsx')).BulkBar }));
@@ -47,7 +48,9 @@ export function RecordList(props: RecordListProps) {
         onFilter={onFilter}
         count={list.isError ? undefined : count.data}
         error={refusal?.message}
-      />
+      >
+        <ViewMenu collection={collection} columns={columns} filter={filter} sort={sort} />
+      </FilterBar>
       {live.newCount > 0 && (
         <button type="button" className="new-rows" onClick={() => void live.showNew()}>
           <ArrowUp size={13} aria-hidden />
