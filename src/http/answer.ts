@@ -24,6 +24,16 @@ export interface Answer {
 /** The answer without a body. */
 export const nothing: Answer = { status: 204 };
 
+/** The answer with plain text. */
+export function textAnswer(status: number, text: string, headers: Answer['headers'] = {}): Answer {
+  const body = Buffer.from(text);
+  return {
+    status,
+    content: { length: body.length, body },
+    headers: { 'content-type': 'text/plain; charset=utf-8', ...headers },
+  };
+}
+
 /** Headers for answers that no cache may keep, as they hold a secret. */
 export const notStored = { 'cache-control': 'no-store' };
 

@@ -199,6 +199,14 @@ test('definitions leave as a file and come back by a plan that is shown first', 
     definitions.map(({ name }) => name),
     ['notes', 'users'],
   );
+  const downloadingTypes = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Download types' }).click();
+  const types = await downloadingTypes;
+  assert.equal(types.suggestedFilename(), 'chancery-types.ts');
+  assert.match(
+    await readFile(await types.path(), 'utf8'),
+    /export interface NotesRecord \{[^}]*price: number;/,
+  );
   await page.getByLabel('Definitions', { exact: true }).fill(text);
   await page.getByRole('button', { name: 'Show what would change' }).click();
   await page.getByText('Nothing would change').waitFor();

@@ -109,7 +109,7 @@ export const kitMutants: readonly Mutant[] = [
   },
   {
     name: 'types of webhooks have no hidden field',
-    file: 'src/cli/schema/typed-webhooks.ts',
+    file: 'src/definitions/typed-webhooks.ts',
     from: "return !isHidden && type !== 'password';",
     to: "return type !== 'password';",
     tests: ['test/api/cli-types.test.ts'],

@@ -10,6 +10,7 @@ export function collectionAccessCases(): readonly AccessCase[] {
     { route: `GET ${all}/meta/scaffolds`, of: '', request: () => ({ path: `${all}/meta/scaffolds` }) },
     { route: 'GET /api/search', of: '', request: () => ({ path: '/api/search?text=anything' }) },
     { route: `GET ${all}/meta/stats`, of: '', request: () => ({ path: `${all}/meta/stats` }) },
+    { route: `GET ${all}/meta/types`, of: '', request: () => ({ path: `${all}/meta/types` }) },
     {
       route: `POST ${all}/meta/dry-run-rule`,
       of: '',

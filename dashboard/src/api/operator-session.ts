@@ -1,6 +1,7 @@
-import PocketBase, { BaseAuthStore, ClientResponseError } from 'pocketbase';
+import PocketBase, { BaseAuthStore } from 'pocketbase';
 import { useSyncExternalStore } from 'react';
-import { apiUrl, basePath, type CallOptions, callBy, Failure, orFailure, watchAnswers } from './client.ts';
+import { apiUrl, basePath, type CallOptions, callBy, orFailure, watchAnswers } from './client.ts';
+import { readBlob } from './read-blob.ts';
 import type { Operations, Schemas } from './schema.ts';
 
 /** What an operator key may do, as `GET /api/operator/keys/current` says. */
@@ -96,9 +97,5 @@ export async function callOperator<Key extends keyof Operations>(
 
 /** Reads an archive of an instance as it is now. Throws Failure. */
 export async function readArchive(instance: string, signal: AbortSignal): Promise<Blob> {
-  const url = `${apiUrl}/api/operator/instances/${encodeURIComponent(instance)}/archive`;
-  const response = await fetch(url, { headers: { Authorization: client.authStore.token }, signal });
-  if (response.ok) return response.blob();
-  const data: unknown = await response.json().catch(() => ({}));
-  throw new Failure(new ClientResponseError({ url, status: response.status, data }));
+  return readBlob(client, `/api/operator/instances/${encodeURIComponent(instance)}/archive`, signal);
 }

@@ -204,6 +204,7 @@ export interface Operations {
   'GET /api/collections/meta/scaffolds': { query: { fields?: string }; body: undefined; answer: Schemas['Scaffolds'] };
   'GET /api/collections/meta/oauth2-providers': { query: { fields?: string }; body: undefined; answer: readonly ({ readonly name: string; readonly displayName: string; readonly logo: string })[] };
   'GET /api/collections/meta/stats': { query: { fields?: string }; body: undefined; answer: Schemas['CollectionStats'] };
+  'GET /api/collections/meta/types': { query: Record<never, never>; body: undefined; answer: undefined };
   'PUT /api/collections/import': { query: Record<never, never>; body: Schemas['CollectionImport']; answer: undefined };
   'POST /api/collections/import/plan': { query: { checkRecords?: boolean }; body: Schemas['CollectionImport']; answer: Schemas['ImportPlan'] };
   'POST /api/collections/meta/dry-run-view': { query: { fields?: string }; body: Schemas['ViewQuery']; answer: Schemas['DryRunView'] };

@@ -1,14 +1,13 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { Command, Option } from 'commander';
 import { codeOf } from '../../base/process.ts';
-import { printableLines } from '../../base/printable.ts';
 import { ConfigError } from '../../config/config-error.ts';
+import { typedClient } from '../../definitions/typed-client.ts';
+import { typedWebhooks } from '../../definitions/typed-webhooks.ts';
 import { readCollections } from './collection-command.ts';
 import { CommandError, exitCodes } from '../terminal/command-error.ts';
 import { isSet, textOf } from '../terminal/flags.ts';
 import { type CommandIo, print } from '../terminal/print.ts';
-import { typedClient } from '../schema/typed-client.ts';
-import { typedWebhooks } from '../schema/typed-webhooks.ts';
 import { addApiFlags, withApi } from '../api/with-api.ts';
 
 /** `types` */
@@ -29,8 +28,7 @@ export function typesCommand(io: CommandIo): Command {
     if (isCheck && file === undefined) throw new ConfigError('--check needs the file: give it by --out.');
     const isForWebhooks = textOf(command, 'for') === 'webhooks';
     const definitions = await withApi(command, io, readCollections);
-    // In literals, escapes mean the same; otherwise a value of a select could make the code look like another.
-    const types = printableLines(isForWebhooks ? typedWebhooks(definitions) : typedClient(definitions));
+    const types = isForWebhooks ? typedWebhooks(definitions) : typedClient(definitions);
     if (file === undefined) {
       await print(io, types);
       return;

@@ -15,6 +15,7 @@ import {
 import { importCollections, rehearseImport } from '../../definitions/import-collections.ts';
 import { type ImportPlan, readImportPlan } from '../../definitions/import-plan.ts';
 import { listCollections, scaffoldCollection } from '../../definitions/list-collections.ts';
+import { typedClient } from '../../definitions/typed-client.ts';
 import { noteLostFiles } from '../../files/file-removals.ts';
 import type { Instance } from '../../instances/instance.ts';
 import { deleteProviderSecrets, writeTokenSecrets } from '../../instances/token-secrets.ts';
@@ -28,10 +29,12 @@ import { collectionsOf } from '../../query/record-scope.ts';
 import { listProviders } from '../../providers/configure-provider.ts';
 import { renameLabels } from '../../settings/change-settings.ts';
 import { forgetCollection, pauseBroken, reconcileAll } from '../../deliveries/endpoints/forget-collection.ts';
-import { nothing } from '../answer.ts';
+import { nothing, textAnswer } from '../answer.ts';
+import { withinLimit } from '../schemas/event-schemas.ts';
 import { emptyAnswer, jsonAnswer } from '../schemas/operation.ts';
 import { listParameters } from '../schemas/parameters.ts';
 import { objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
+import { objectOf } from '../parse-body.ts';
 import type { RequestContext } from '../request-context.ts';
 import { route } from '../route.ts';
 
@@ -111,6 +114,21 @@ export const collectionRoutes = [
     answers: { 200: jsonAnswer('The counts.', schemaReference('CollectionStats')) },
     handle: async (context) =>
       context.answer(JSON.stringify(await collectionStats(context.instance, context.caller))),
+  }),
+  route({
+    ...reading,
+    path: '/api/collections/meta/types',
+    id: 'getCollectionTypes',
+    summary: 'Download TypeScript types of the collections, for the PocketBase SDK',
+    description:
+      'What `chancery types` writes. Collections with more than 5,000 fields together are rejected.',
+    answers: { 200: { description: 'A TypeScript module.', content: { 'text/plain': { schema: text } } } },
+    handle: async ({ instance }) => {
+      // Another node may have changed the definitions.
+      await instance.refresh();
+      const headers = { 'content-disposition': 'attachment; filename="chancery-types.ts"' };
+      return textAnswer(200, typesOf(instance.collections.all()), headers);
+    },
   }),
   route({
     ...writing,
@@ -225,6 +243,17 @@ export const collectionRoutes = [
     },
   }),
 ];
+
+/** Returns the types of the collections: no key that reads definitions is bound to some. Throws bad_request for too many fields. */
+function typesOf(collections: readonly Collection[]): string {
+  const typed = collections.filter(({ system }) => !system);
+  if (withinLimit(typed).length < typed.length)
+    throw new AppError(
+      'bad_request',
+      'The collections have too many fields for this route. Write their types with the command chancery types.',
+    );
+  return typedClient(typed.map((collection) => objectOf(JSON.parse(collectionToJson(collection)))));
+}
 
 /** Every new collection gets `created` and `updated`. A client that adds them itself, as dashboards do, would otherwise send both twice. */
 function withoutDates(scaffold: Collection): Collection {

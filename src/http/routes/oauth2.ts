@@ -3,7 +3,7 @@ import { signInWithProvider } from '../../auth/provider-sign-in.ts';
 import { ipAddressText } from '../../base/ip-address.ts';
 import { ownMember } from '../../base/json.ts';
 import { AppError } from '../../base/errors.ts';
-import { type Answer, notStored } from '../answer.ts';
+import { type Answer, notStored, textAnswer } from '../answer.ts';
 import type { RequestContext } from '../request-context.ts';
 import { route } from '../route.ts';
 import { jsonAnswer } from '../schemas/operation.ts';
@@ -117,23 +117,18 @@ async function answerRedirect(context: RequestContext): Promise<Answer> {
     await services.realtime.sendMessage(instance, message);
   } catch (failure) {
     if (!(failure instanceof AppError) || !['bad_request', 'not_found'].includes(failure.code)) throw failure;
-    return textAnswer(
+    return lineAnswer(
       400,
       'The sign-in has failed: the page that began it is no longer waiting. Close this window, and try again there.',
     );
   }
   if (code === '' || error !== '')
-    return textAnswer(400, 'The sign-in has failed. Close this window, and try again.');
-  return textAnswer(200, 'Done. You can close this window.');
+    return lineAnswer(400, 'The sign-in has failed. Close this window, and try again.');
+  return lineAnswer(200, 'Done. You can close this window.');
 }
 
-function textAnswer(status: number, line: string): Answer {
-  const body = Buffer.from(`${line}\n`);
-  return {
-    status,
-    content: { length: body.length, body },
-    headers: { ...notStored, 'content-type': 'text/plain; charset=utf-8', 'cross-origin-opener-policy': '' },
-  };
+function lineAnswer(status: number, line: string): Answer {
+  return textAnswer(status, `${line}\n`, { ...notStored, 'cross-origin-opener-policy': '' });
 }
 
 const provider: Schema = objectSchema({

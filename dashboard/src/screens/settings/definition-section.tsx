@@ -1,9 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query';
 import Download from 'lucide-react/icons/download';
 import { useId, useState } from 'react';
-import { call, type Collection, Failure } from '../../api/client.ts';
+import { call, client, type Collection, Failure } from '../../api/client.ts';
 import { useLoadedCollections } from '../../api/collections.ts';
+import { readBlob } from '../../api/read-blob.ts';
 import type { Schemas } from '../../api/schema.ts';
+import { saveBlob } from '../../browser/save-blob.ts';
 import { Button } from '../../parts/button.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
@@ -29,13 +31,14 @@ export function DefinitionSection() {
 
 function ExportGroup({ collections }: { readonly collections: readonly Collection[] }) {
   const text = JSON.stringify(collections, null, 2);
-  const save = (): void => {
-    const url = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
-    const link = document.createElement('a');
-    link.href = url;
-    link.download = 'collections.json';
-    link.click();
-    URL.revokeObjectURL(url);
+  const [error, setError] = useState<unknown>();
+  const saveTypes = async (): Promise<void> => {
+    setError(undefined);
+    try {
+      saveBlob(await readBlob(client, '/api/collections/meta/types'), 'chancery-types.ts');
+    } catch (failure) {
+      setError(failure);
+    }
   };
   return (
     <Group
@@ -43,12 +46,20 @@ function ExportGroup({ collections }: { readonly collections: readonly Collectio
       lead={`The definitions of ${plural(collections.length, 'collection')} with fields, indexes and rules; no records, and no secrets.`}
     >
       <div className="settings-actions">
-        <Button onClick={save} disabled={collections.length === 0}>
+        <Button
+          onClick={() => saveBlob(new Blob([text], { type: 'application/json' }), 'collections.json')}
+          disabled={collections.length === 0}
+        >
           <Download size={14} aria-hidden />
           Download collections.json
         </Button>
         <CopyButton text={text} label="Copy the definitions" small={false} />
+        <Button onClick={() => void saveTypes()}>
+          <Download size={14} aria-hidden />
+          Download types
+        </Button>
       </div>
+      {error !== undefined && <FailureNotice error={error} />}
     </Group>
   );
 }

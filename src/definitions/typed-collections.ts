@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject } from '../../base/json.ts';
+import { isJsonObject, type JsonObject } from '../base/json.ts';
+import { printableLines } from '../base/printable.ts';
 
 /** A collection of which types are made. */
 export interface TypedCollection {
@@ -114,4 +115,9 @@ export function member(name: string, type: string, { isOptional = false, why }: 
   const written = /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
   const comment = why === undefined ? '' : `  /** ${why} */\n`;
   return `${comment}  ${written}${isOptional ? '?' : ''}: ${type};\n`;
+}
+
+/** Returns the text of a module. In literals, escapes mean the same; otherwise a value of a select could make the code look like another. */
+export function moduleOf(parts: readonly string[]): string {
+  return printableLines(parts.join('\n'));
 }

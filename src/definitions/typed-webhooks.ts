@@ -1,7 +1,8 @@
-import type { JsonObject } from '../../base/json.ts';
+import type { JsonObject } from '../base/json.ts';
 import {
   geoPointType,
   member,
+  moduleOf,
   typedCollections,
   type TypedCollection,
   type TypedField,
@@ -14,7 +15,7 @@ import {
  */
 export function typedWebhooks(definitions: readonly JsonObject[]): string {
   const collections = typedCollections(definitions).filter(({ isView }) => !isView);
-  return [head, ...collections.map(fieldsType), recordsType(collections)].join('\n');
+  return moduleOf([head, ...collections.map(fieldsType), recordsType(collections)]);
 }
 
 const head = `// Made by \`chancery types --for webhooks\` from the collections of an instance. Make it again after they change.

@@ -1,10 +1,11 @@
-import type { JsonObject } from '../../base/json.ts';
-import { parseIndex } from '../../collections/index-definition.ts';
-import { fieldTypes } from '../../fields/field-types.ts';
+import type { JsonObject } from '../base/json.ts';
+import { parseIndex } from '../collections/index-definition.ts';
+import { fieldTypes } from '../fields/field-types.ts';
 import {
   geoPointType,
   isSecret,
   member,
+  moduleOf,
   typedCollections,
   type TypedCollection,
   type TypedField,
@@ -22,7 +23,7 @@ export function typedClient(definitions: readonly JsonObject[]): string {
     expandType(collection, collections),
     ...(collection.isView ? [] : [createType(collection), updateType(collection)]),
   ]);
-  return `${head}\n${[...parts.flat(), clientType(collections)].filter((part) => part !== '').join('\n')}`;
+  return moduleOf([head, ...parts.flat().filter((part) => part !== ''), clientType(collections)]);
 }
 
 const head = `// Made by \`chancery types\` from the collections of an instance. Make it again after they change.
