@@ -4,6 +4,7 @@ import {
   type AttemptRequest,
   type AttemptResult,
   isEndpointWideStatus,
+  statusCause,
 } from '../sending/attempt-result.ts';
 import { catcherOfUrl, type CatcherTarget, keepRequest } from '../endpoints/catchers.ts';
 import { headersByName, requestHeaders } from '../sending/signature.ts';
@@ -77,7 +78,7 @@ export class CatcherAttempts {
         ? ''
         : isExpired
           ? 'The catcher has expired: they last for an hour.'
-          : `The receiver answered with status ${status}.`,
+          : statusCause(status),
       timings: { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: totalMs, totalMs },
     };
   }

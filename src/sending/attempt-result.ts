@@ -186,6 +186,15 @@ function alertWords(code: string): string {
   return `The receiver ended TLS (${code}).`;
 }
 
+const redirects = new Set([301, 302, 303, 307, 308]);
+
+/** Why an attempt failed whose answer has this status. */
+export function statusCause(status: number): string {
+  return redirects.has(status)
+    ? `The receiver answered with a redirect (status ${status}), which is not followed.`
+    : `The receiver answered with status ${status}.`;
+}
+
 /** True for statuses that say something about the receiver as a whole rather than about one event. */
 export function isEndpointWideStatus(status: number): boolean {
   return status >= 500 || status === 408 || status === 425 || status === 429;

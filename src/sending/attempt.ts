@@ -10,6 +10,7 @@ import {
   type AttemptResult,
   type AttemptTimings,
   isEndpointWideStatus,
+  statusCause,
 } from './attempt-result.ts';
 import type { GuardedAgent } from './guarded-agent.ts';
 import type { GuardedConnection } from './guarded-connection.ts';
@@ -178,8 +179,10 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
     }
     if (status === 401 && this.#token !== null && !this.#isAgain)
       return this.#sendAgain(this.#token, isWhole);
-    const cause = `The receiver answered with status ${status}.`;
-    this.#settle({ kind: 'status', cause, isEndpointWide: isEndpointWideStatus(status) }, isWhole);
+    this.#settle(
+      { kind: 'status', cause: statusCause(status), isEndpointWide: isEndpointWideStatus(status) },
+      isWhole,
+    );
   }
 
   /**

@@ -75,7 +75,7 @@ describe('endpoints of the operator', () => {
       const one = await shown(id);
       return one.lastStatus === 302 && one;
     });
-    assert.equal(lastError, 'The receiver answered with status 302.');
+    assert.equal(lastError, 'The receiver answered with a redirect (status 302), which is not followed.');
     assert.equal(other.connectionCount, 0);
   });
 
