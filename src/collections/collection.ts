@@ -159,8 +159,8 @@ export const defaultAuthOptions: AuthOptions = {
   authAlert: {
     enabled: true,
     emailTemplate: template(
-      'A sign-in from a new place',
-      '<p>Somebody has signed in to your account at {APP_NAME} from a place that was not seen before:</p>\n<p>{ALERT_INFO}</p>\n<p>If it was not you, change your password at once: that ends all sessions.</p>',
+      'New sign-in to your {APP_NAME} account',
+      "<p>Someone signed in to your {APP_NAME} account from a new device or location:</p>\n<p>{ALERT_INFO}</p>\n<p>If this wasn't you, change your password now. That signs out all devices.</p>",
     ),
   },
   oauth2: { providers: [], mappedFields: { id: '', name: '', username: '', avatarURL: '' }, enabled: false },
@@ -171,8 +171,8 @@ export const defaultAuthOptions: AuthOptions = {
     duration: 180,
     length: 8,
     emailTemplate: template(
-      'Your code for {APP_NAME}',
-      '<p>Your one-time code is <strong>{OTP}</strong></p>\n<p>If you did not ask for it, nothing needs to be done.</p>',
+      'Your {APP_NAME} sign-in code',
+      "<p>Your one-time code is <strong>{OTP}</strong></p>\n<p>If you didn't request this, you can ignore this email.</p>",
     ),
   },
   webhooks: { enabled: false },
@@ -182,18 +182,18 @@ export const defaultAuthOptions: AuthOptions = {
   verificationToken: { duration: 86_400 },
   fileToken: { duration: 180 },
   verificationTemplate: linkTemplate(
-    'Verify your e-mail address for {APP_NAME}',
-    'Verify it',
+    'Verify your email address for {APP_NAME}',
+    'Verify email',
     'confirm-verification',
   ),
   resetPasswordTemplate: linkTemplate(
-    'Reset your password for {APP_NAME}',
-    'Choose a new one',
+    'Reset your {APP_NAME} password',
+    'Choose a new password',
     'confirm-password-reset',
   ),
   confirmEmailChangeTemplate: linkTemplate(
-    'Confirm your new e-mail address for {APP_NAME}',
-    'Confirm it',
+    'Confirm your new email address for {APP_NAME}',
+    'Confirm email',
     'confirm-email-change',
   ),
 };
@@ -201,7 +201,7 @@ export const defaultAuthOptions: AuthOptions = {
 function linkTemplate(subject: string, link: string, page: string): EmailTemplate {
   return template(
     subject,
-    `<p>${subject}:</p>\n<p><a href="{APP_URL}/_/#/auth/${page}/{TOKEN}" target="_blank" rel="noopener">${link}</a></p>\n<p>If you did not ask for it, nothing needs to be done.</p>`,
+    `<p>${subject}:</p>\n<p><a href="{APP_URL}/_/#/auth/${page}/{TOKEN}" target="_blank" rel="noopener">${link}</a></p>\n<p>If you didn't request this, you can ignore this email.</p>`,
   );
 }
 

@@ -190,46 +190,48 @@ function renderAlert(
 }
 
 const link =
-  '<p><a href="{APP_URL}/_/webhooks/{RECORD:id}" target="_blank" rel="noopener">Look at the endpoint</a></p>';
+  '<p><a href="{APP_URL}/_/webhooks/{RECORD:id}" target="_blank" rel="noopener">View endpoint</a></p>';
 const subjectOf = (what: string): string => `{APP_NAME}: ${what}`;
 const bodyOf = (...paragraphs: readonly string[]): string =>
   [...paragraphs.map((one) => `<p>${one}</p>`), link].join('\n');
 
 const templates = {
   away: {
-    subject: subjectOf('an endpoint has accepted no webhook for an hour'),
+    subject: subjectOf('an endpoint has been failing for an hour'),
     body: bodyOf(
-      'The endpoint {RECORD:name} at {RECORD:host} has accepted no webhook of {APP_NAME} for an hour:',
+      'The endpoint {RECORD:name} at {RECORD:host} has not accepted a webhook from {APP_NAME} for an hour:',
       '{ALERT_INFO}',
-      'Nothing is lost: its webhooks are sent when it recovers. After five days without a success it is disabled.',
+      'Nothing is lost: we keep retrying, and queued webhooks go out once it recovers. After five days without a success, the endpoint is disabled.',
     ),
   },
   disabled: {
     subject: subjectOf('an endpoint was disabled'),
     body: bodyOf(
-      'The endpoint {RECORD:name} at {RECORD:host} no longer receives webhooks of {APP_NAME}:',
+      'The endpoint {RECORD:name} at {RECORD:host} no longer receives webhooks from {APP_NAME}:',
       '{ALERT_INFO}',
-      'Its webhooks wait until it is resumed, for as long as the log is kept.',
+      'Its webhooks are queued until you resume the endpoint, for as long as events are kept.',
     ),
   },
   recovered: {
     subject: subjectOf('an endpoint recovered'),
-    body: bodyOf('The endpoint {RECORD:name} at {RECORD:host} accepts webhooks of {APP_NAME} again.'),
+    body: bodyOf(
+      'The endpoint {RECORD:name} at {RECORD:host} accepts webhooks from {APP_NAME} again. Queued webhooks are being sent.',
+    ),
   },
   expiring: {
-    subject: subjectOf('a client certificate expires'),
+    subject: subjectOf('a client certificate needs to be renewed'),
     body: bodyOf(
-      'The client certificate that {APP_NAME} shows the endpoint {RECORD:name} at {RECORD:host} needs to be renewed:',
+      'Renew the client certificate that {APP_NAME} uses for the endpoint {RECORD:name} at {RECORD:host}:',
       '{ALERT_INFO}',
-      'Once it has expired, the receiver is likely to reject webhooks.',
+      'After it expires, the receiver will probably reject webhooks.',
     ),
   },
   exhausted: {
-    subject: subjectOf('a webhook is exhausted'),
+    subject: subjectOf('a webhook could not be delivered'),
     body: bodyOf(
-      'A webhook of {APP_NAME} to the endpoint {RECORD:name} at {RECORD:host} failed its last attempt:',
+      'A webhook from {APP_NAME} to the endpoint {RECORD:name} at {RECORD:host} failed, and there are no more retries:',
       '{ALERT_INFO}',
-      'It can be sent again. At most one such mail is sent a day.',
+      'You can resend it once the cause is fixed. You get at most one of these emails a day.',
     ),
   },
 } as const;

@@ -20,7 +20,7 @@ test('requestVerification() and confirmVerification() of the SDK verify an accou
   const mail = await box.mailOf(() => pb.collection('users').requestVerification(ann.email));
   assert.deepEqual(
     [mail.to, mail.parsed.subject],
-    [['ann@example.com'], 'Verify your e-mail address for Acme'],
+    [['ann@example.com'], 'Verify your email address for Acme'],
   );
   const [, token = ''] =
     /href="http:\/\/localhost:8090\/_\/#\/auth\/confirm-verification\/([\w.-]+)"/.exec(mail.html) ?? [];

@@ -28,14 +28,14 @@ test('pb.settings.testEmail() sends each template to the mail server of the sett
     'password-reset': /confirm-password-reset\/test-token/,
     'email-change': /confirm-email-change\/test-token/,
     otp: /<strong>00000000<\/strong>/,
-    'login-alert': /account at Shop &amp; Co/,
+    'login-alert': /your Shop &amp; Co account/,
   };
   const textOf: Readonly<Record<string, RegExp>> = {
     verification: /<https:\/\/shop\.example\/_\/#\/auth\/confirm-verification\/test-token>/,
     'password-reset': /<https:\/\/shop\.example\/_\/#\/auth\/confirm-password-reset\/test-token>/,
-    'email-change': /confirm-email-change\/test-token>\n\nIf you did not ask/,
+    'email-change': /confirm-email-change\/test-token>\n\nIf you didn't request/,
     otp: /^Your one-time code is 00000000\n\n/,
-    'login-alert': /account at Shop & Co from/,
+    'login-alert': /your Shop & Co account from/,
   };
   for (const [template, pattern] of Object.entries(expected)) {
     assert.equal(await pb.settings.testEmail('users', 'ann@example.com', template), true);
@@ -53,7 +53,7 @@ test('pb.settings.testEmail() sends each template to the mail server of the sett
     assert.match(raw, /^Auto-Submitted: auto-generated\r$/m);
     assert.doesNotMatch(raw, /nodemailer|^x-mailer/im);
   }
-  assert.equal((await sink.mail(0)).parsed.subject, 'Verify your e-mail address for Shop & Co');
+  assert.equal((await sink.mail(0)).parsed.subject, 'Verify your email address for Shop & Co');
 });
 
 test('what cannot be tested is told by its member, and no mail is sent', async (t) => {

@@ -45,7 +45,7 @@ test('requestOTP() and authWithOTP() of the SDK sign an account in, once for eac
   const pb = new PocketBase(box.accounts.service.url);
   let otpId = '';
   const mail = await box.mailOf(async () => ({ otpId } = await pb.collection('users').requestOTP(ann.email)));
-  assert.deepEqual([mail.to, mail.parsed.subject], [[ann.email], 'Your code for Acme']);
+  assert.deepEqual([mail.to, mail.parsed.subject], [[ann.email], 'Your Acme sign-in code']);
   const code = /<strong>(\d{4})<\/strong>/.exec(mail.html)?.[1] ?? '';
   const root = await superuserSdk(box.accounts.service);
   const [row] = await root.collection('_otps').getFullList();

@@ -32,7 +32,7 @@ test('a sign-in from a new place is told by mail, but the first, and five places
   // MD5 of address and user agent.
   assert.deepEqual(await origins(), ['4c8905c63248d7270d2ffb65aaf0ca52']);
   const mail = await box.mailOf(() => signIn('192.0.2.2', `<b>${'x'.repeat(250)}`));
-  assert.deepEqual([mail.to, mail.parsed.subject], [['ann@example.com'], 'A sign-in from a new place']);
+  assert.deepEqual([mail.to, mail.parsed.subject], [['ann@example.com'], 'New sign-in to your Acme account']);
   assert.match(mail.html, /2026-11-20 09:35:20 UTC - 192\.0\.2\.2 - &lt;b&gt;x{197}</);
   for (const last of [3, 4, 5, 6]) await box.mailOf(() => signIn(`192.0.2.${last}`, 'Other/1.0'));
   assert.equal((await origins()).length, 5);

@@ -35,7 +35,7 @@ test('a mail that no server has accepted is due, whatever process or node finds 
   await eventually('nothing is due', async () => (await mailsOf(stage)) === 0);
   await visit(stage);
   assert.deepEqual([refusing.count, sink.mails.length], [1, 1]);
-  assert.equal((await sink.mail(0)).parsed.subject, 'Harbour & Co: a webhook is exhausted');
+  assert.equal((await sink.mail(0)).parsed.subject, 'Harbour & Co: a webhook could not be delivered');
 });
 
 test('a mail that no server has accepted for a day is dropped', async (t) => {

@@ -53,10 +53,10 @@ test('who is away for an hour is told once by mail, across starts and owners, an
   await passMs(30 * minute);
   const mail = await sink.mail(0);
   assert.deepEqual(mail.to, [alertContact]);
-  assert.equal(mail.parsed.subject, 'Harbour & Co: an endpoint has accepted no webhook for an hour');
+  assert.equal(mail.parsed.subject, 'Harbour & Co: an endpoint has been failing for an hour');
   assert.match(
     mail.parsed.html ?? '',
-    /The endpoint The &lt;shop&gt; at shop\.example\.com has accepted no webhook/,
+    /The endpoint The &lt;shop&gt; at shop\.example\.com has not accepted a webhook/,
   );
   assert.match(mail.parsed.html ?? '', /<p>Status 500\.<\/p>/);
   assert.match(mail.parsed.html ?? '', new RegExp(`"https://harbour\\.example\\.com/_/webhooks/${id}"`));
@@ -218,7 +218,7 @@ test('the first exhausted delivery of a day is told of, and the others are not',
   await idle();
   assert.deepEqual(await kindsOf(stage), ['delivery.exhausted', 'delivery.exhausted']);
   await eventually('two mails', () => sink.mails.length >= 2);
-  assert.equal((await sink.mail(0)).parsed.subject, 'Harbour & Co: a webhook is exhausted');
+  assert.equal((await sink.mail(0)).parsed.subject, 'Harbour & Co: a webhook could not be delivered');
 });
 
 test('two endpoints that are told of each other do not go on telling', async (t) => {

@@ -112,7 +112,7 @@ test('the end of a client certificate is told 30, 7 and 1 days before and once i
   const mail = await sink.mail(3);
   assert.equal(sink.mails.length, 4);
   assert.deepEqual(
-    [mail.to, mail.parsed.subject?.endsWith(': a client certificate expires')],
+    [mail.to, mail.parsed.subject?.endsWith(': a client certificate needs to be renewed')],
     [[contact], true],
   );
   assert.match((await sink.mail(0)).parsed.html ?? '', new RegExp(`It expires on ${expires}`));
