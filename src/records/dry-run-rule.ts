@@ -65,9 +65,17 @@ async function decodeDefinition(
   const collection = await withViews(database, (reader) => {
     const now = toTimestamp(clock.now());
     const views = { ...reader, collections: all };
-    const context = { names: new CollectionNames(all), now, views, ...(existing && { existing }) };
+    const context = { names: namesBeside(raw['name'], all), now, views, ...(existing && { existing }) };
     return Promise.resolve(decodeCollection(raw, context, problems));
   });
   problems.throwIfAny(failed);
   return collection;
+}
+
+/** A name that is taken is no problem of a rule: it stands for the collection of the definition. */
+function namesBeside(name: unknown, all: readonly Collection[]): CollectionNames {
+  const key = typeof name === 'string' ? name.toLowerCase() : undefined;
+  return new CollectionNames(
+    all.map((one) => (one.name.toLowerCase() === key ? { ...one, name: one.id, indexes: [] } : one)),
+  );
 }

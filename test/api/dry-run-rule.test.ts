@@ -76,6 +76,16 @@ describe('a rule of a collection that is not saved', () => {
     assert.deepEqual([json.isValid, json.allowed, json.terms.length], [true, false, 2]);
   });
 
+  test('is checked with its own fields where another collection has the name', async (t) => {
+    const accounts = await Accounts.start(t);
+    const indexes = ['CREATE INDEX `idx_posts_title` ON `posts` (`title`)'];
+    const taken = { name: 'Posts', fields: [{ name: 'title', type: 'text' }], indexes };
+    const made = await accounts.ask('POST', '/api/collections', { token: true, body: taken });
+    assert.equal(made.status, 200, made.text);
+    const answer = await dryRun(accounts, { definition: { ...definition, indexes }, rule: 'author = title' });
+    assert.equal(answer.json.isValid, true, answer.text);
+  });
+
   test('is refused by its place where the request is none', async (t) => {
     const accounts = await Accounts.start(t);
     for (const [body, place, code] of [

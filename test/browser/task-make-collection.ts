@@ -26,6 +26,8 @@ test(
     await page.getByLabel('Password', { exact: true }).fill(account.password);
     await page.keyboard.press('Enter');
     await page.getByRole('link', { name: 'New collection' }).first().click();
+    // The overview before it has a field of this name, too.
+    await page.getByRole('heading', { name: 'New collection' }).waitFor();
     await page.getByLabel('Name', { exact: true }).fill('posts');
     await page.getByRole('button', { name: 'Add field' }).click();
     await page.getByRole('menuitem', { name: 'Relation' }).click();

@@ -140,7 +140,8 @@ export class CodeEditor {
       },
     }));
     // At each key at once: a key that takes one would find none while they are looked up.
-    const update = (_: unknown, _from: number, _to: number, next: CompletionContext) => this.#complete(next);
+    const update = (...[, , , next]: Parameters<NonNullable<CompletionResult['update']>>) =>
+      this.#complete(next);
     return { from, options, filter: false, update };
   }
 

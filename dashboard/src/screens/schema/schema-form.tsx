@@ -97,7 +97,12 @@ export function SchemaForm({
 /** What is wrong with each part. A plan says in which collection it is, too: in this one. */
 export function problemsOf(error: unknown): ReadonlyMap<string, string> {
   if (!(error instanceof Failure)) return new Map();
-  return new Map([...error.fields].filter(([path]) => path !== 'collections'));
+  return new Map(
+    [...error.fields]
+      .filter(([path]) => path !== 'collections')
+      // The field says that it is a rule.
+      .map(([path, message]) => [path, message.replace(/^Invalid rule\. Raw error: /, '')] as const),
+  );
 }
 
 interface SectionProps {
