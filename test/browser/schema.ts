@@ -47,7 +47,9 @@ test('a field whose data would be lost is dropped only when the name is typed', 
   await page.getByLabel('Max', { exact: true }).fill('1');
   await page.getByRole('button', { name: 'Review' }).click();
   await review(page).getByText('1 of 3 records permanently lose its value.').waitFor();
-  await review(page).getByText('1 of 3 records keep the last of their values').waitFor();
+  await review(page)
+    .getByText('1 of 3 records keep their last value and permanently lose the others')
+    .waitFor();
   await review(page).getByText('Writes every record: 3 records.').waitFor();
   const save = review(page).getByRole('button', { name: 'Save and lose this data' });
   assert.equal(await save.isDisabled(), true);
