@@ -96,7 +96,7 @@ test(
     const page = await stage.open();
     await page.goto(`${stage.url}/_/login`);
     await signIn(page, key);
-    await page.getByText('a table here needs their definitions too').waitFor();
+    await page.getByText('a table here also needs their definitions').waitFor();
     assert.deepEqual(await linksOf(page), ['API key']);
   },
 );
@@ -185,7 +185,7 @@ test(
       assert.equal(await page.getByLabel(name, { exact: true }).count(), 0, name);
     assert.equal(await page.getByRole('button', { name: 'Delete the endpoint …' }).count(), 0);
     await page.getByLabel('Description').fill('The bakery at the harbour');
-    await page.getByRole('button', { name: /^Save/ }).click();
+    await page.getByRole('button', { name: /^Save\b/ }).click();
     await page.getByText('Saved.').waitFor();
     await assertAccessible(page, 'settings of an endpoint of the portal');
     await page.getByRole('link', { name: 'Events' }).click();

@@ -39,7 +39,7 @@ test('a cell does not write over what somebody else has saved meanwhile', { skip
   const notes = stage.pb.collection('notes');
   const { id } = await notes.getFirstListItem('title = "note 1"');
   const editor = page.getByRole('dialog', { name: /^title of/ });
-  const conflict = editor.getByText('Somebody has changed this record meanwhile.');
+  const conflict = editor.getByText('Someone else changed this record.');
   await cell(page, 0, 'title').dblclick();
   await editor.getByLabel('title').fill('mine');
   await notes.update(id, { title: 'theirs' });
@@ -66,7 +66,7 @@ test('a cell does not write over what somebody else has saved meanwhile', { skip
   await conflict.waitFor();
   assert.equal((await notes.getOne(id))['title'], 'theirs');
   await editor.getByRole('button', { name: 'Keep mine' }).click();
-  await editor.getByRole('button', { name: /^Save/ }).click();
+  await editor.getByRole('button', { name: /^Save\b/ }).click();
   await editor.waitFor({ state: 'detached' });
   const saved = await notes.getOne(id);
   assert.deepEqual([saved['title'], saved['price']], ['mine again', 99]);

@@ -84,7 +84,7 @@ test('a draft is still there after a reload, and meets what others saved', { ski
   assert.equal(await drawer(page).getByLabel('title').inputValue(), 'mine');
   await stage.pb.collection('notes').update(id, { title: 'theirs' });
   await page.keyboard.press('Control+Enter');
-  await drawer(page).getByText('Somebody has changed this record meanwhile.').waitFor();
+  await drawer(page).getByText('Someone else changed this record.').waitFor();
   const version = page.locator('.version');
   assert.deepEqual(await version.locator('dd').allInnerTexts(), ['mine', 'theirs']);
   await drawer(page).getByRole('button', { name: 'Keep mine' }).click();

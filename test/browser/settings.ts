@@ -49,7 +49,7 @@ test(
     await page.getByRole('alert').getByText('Cannot be blank.').first().waitFor();
     await page.getByLabel('Name').fill('nightly import');
     await page.getByRole('checkbox', { name: 'records:read' }).check();
-    await page.getByRole('button', { name: 'notes' }).click();
+    await page.getByRole('button', { name: 'notes', exact: true }).click();
     await page.getByRole('button', { name: 'Make the key' }).click();
     await page.getByText('Copy it now').waitFor();
     const key = await page.locator('.settings-card pre').first().innerText();
@@ -140,7 +140,7 @@ test('a test mail arrives, and what the mail server says is told', { skip }, asy
   await page.getByText('The mail server accepted the mail to ann@example.com.').waitFor();
   const { parsed, to } = await sink.mail(0);
   assert.deepEqual(to, ['ann@example.com']);
-  assert.match(parsed.subject ?? '', /^Reset your password/);
+  assert.match(parsed.subject ?? '', /^Reset your Acme password/);
   await sink.stop();
   await page.getByRole('button', { name: 'Send the test mail' }).click();
   await page.getByRole('alert').getByText('Failed to send the test email.').waitFor();
@@ -209,7 +209,7 @@ test('definitions leave as a file and come back by a plan that is shown first', 
   );
   await page.getByLabel('Definitions', { exact: true }).fill(text);
   await page.getByRole('button', { name: 'Show what would change' }).click();
-  await page.getByText('Nothing would change').waitFor();
+  await page.getByText('No changes: everything is already like this').waitFor();
   const notes = definitions.find(({ name }) => name === 'notes');
   assert.ok(notes !== undefined);
   notes.fields = notes.fields.filter(({ name }) => name !== 'price');

@@ -44,7 +44,7 @@ test(
       .getByRole('button', { name: /^Open / })
       .click();
     await page.getByLabel('title').fill('Second');
-    await page.getByRole('button', { name: /^Save/ }).click();
+    await page.getByRole('button', { name: /^Save\b/ }).click();
     await page.getByRole('navigation').getByRole('link', { name: 'Webhooks' }).click();
     await page.locator('.table-link').click();
     await page.getByRole('tab', { name: 'Test' }).click();

@@ -1,0 +1,82 @@
+/** Finding one's way: the palette and the sidebar. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assertAccessible } from '../support/axe.ts';
+import { startSignedInStage } from '../support/browser-stage.ts';
+import { withoutChromium } from '../support/chromium.ts';
+
+const skip = withoutChromium;
+const notes = { name: 'notes', type: 'base', fields: [{ name: 'title', type: 'text' }] };
+
+test('what is typed while the palette is loaded is searched for', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  const page = await stage.open();
+  await page.addInitScript(stage.signingIn());
+  const loaded = Promise.withResolvers<undefined>();
+  await page.route('**/palette-*.js', async (route) => {
+    await loaded.promise;
+    await route.continue();
+  });
+  await page.goto(`${stage.url}/_/overview`);
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('rul');
+  loaded.resolve(undefined);
+  await page.getByRole('option', { name: 'Rules' }).waitFor();
+  await page.keyboard.type('es');
+  assert.equal(await page.getByRole('combobox', { name: 'Search' }).inputValue(), 'rules');
+});
+
+test('the palette finds records of every collection by their texts, in one request', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  for (const name of ['notes', 'ideas']) {
+    await stage.pb.collections.create({ ...notes, name });
+    await stage.pb.collection(name).create({ title: `about harbours in ${name}` });
+  }
+  const page = await stage.openSignedIn('overview');
+  await page.getByRole('link', { name: 'ideas' }).first().waitFor();
+  const searches: string[] = [];
+  page.on('request', (request) => {
+    if (/\/api\/(?:search|collections\/[^/]+\/records)/.test(request.url())) searches.push(request.url());
+  });
+  await page.keyboard.press('Control+k');
+  const input = page.getByRole('combobox', { name: 'Search' });
+  await input.fill('harbour');
+  await page.getByRole('option', { name: 'ideas / about harbours in ideas' }).waitFor();
+  assert.equal(searches.length, 1);
+  await input.fill('harbours in notes');
+  await page.getByRole('option', { name: 'notes / about harbours in notes' }).waitFor();
+  await assertAccessible(page, 'the palette');
+  await page.keyboard.press('Enter');
+  await page.getByRole('complementary').getByLabel('title').waitFor();
+  assert.equal(new URL(page.url()).pathname, '/_/c/notes');
+});
+
+test('the sidebar finds, pins and bounds its collections', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  const collections = Array.from({ length: 130 }, (_, index) => ({
+    name: `c${String(index).padStart(3, '0')}`,
+    fields: notes.fields,
+  }));
+  for (let at = 0; at < collections.length; at += 65)
+    await stage.pb.send('/api/collections/import', {
+      method: 'PUT',
+      body: { collections: collections.slice(at, at + 65) },
+    });
+  const page = await stage.openSignedIn('overview');
+  const sidebar = page.getByRole('navigation', { name: 'Main' });
+  await sidebar.getByRole('link', { name: 'c099' }).waitFor();
+  assert.equal(await sidebar.getByRole('link', { name: 'c100' }).count(), 0);
+  await sidebar.getByLabel('Find a collection').fill('c12');
+  await sidebar.getByRole('link', { name: 'c120' }).waitFor();
+  assert.equal(await sidebar.getByRole('link', { name: /^c/ }).count(), 10);
+  await sidebar.getByRole('link', { name: 'c120' }).focus();
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await page.reload();
+  await sidebar.getByRole('heading', { name: 'Pinned' }).waitFor();
+  await sidebar.getByRole('button', { name: 'Unpin c120' }).waitFor();
+  await assertAccessible(page, 'many collections');
+  await sidebar.getByRole('button', { name: 'Show all 129' }).click();
+  await sidebar.getByRole('link', { name: 'c129' }).waitFor();
+});
