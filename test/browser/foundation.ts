@@ -5,7 +5,6 @@ import { createServer, request as send } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
-import { assertAccessible } from '../support/axe.ts';
 import { account, type BrowserStage, startSignedInStage, startStage } from '../support/browser-stage.ts';
 import { withoutChromium } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
