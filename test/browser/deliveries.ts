@@ -137,7 +137,7 @@ test('a signature is compared in the browser, and what is wrong with it is said'
   const [request] = stage.receiver.requests;
   const headerOf = (name: string): string => String(request?.headers[name]);
   const compare = async (): Promise<void> => page.getByRole('button', { name: 'Compare' }).click();
-  const received = page.getByLabel('Signature that your receiver got');
+  const received = page.getByLabel('Signature your receiver got');
   await page.getByRole('button', { name: 'Use the endpoint’s' }).click();
   const secret = page.getByLabel('Secret');
   await eventually('the secret is there', async () => (await secret.inputValue()) === stage.endpoint.secret);
@@ -145,15 +145,15 @@ test('a signature is compared in the browser, and what is wrong with it is said'
   await page.getByLabel('webhook-timestamp', { exact: true }).fill(headerOf('webhook-timestamp'));
   await received.fill(headerOf('webhook-signature'));
   await compare();
-  await page.getByText('The signature is right: it is the webhook-signature').waitFor();
+  await page.getByText('The signature is correct: it is the webhook-signature').waitFor();
   await received.fill(headerOf('x-service-signature'));
   await compare();
-  await page.getByText('The signature is right: it is the X-Service-Signature').waitFor();
+  await page.getByText('The signature is correct: it is the X-Service-Signature').waitFor();
   const body = request?.body.toString() ?? '';
-  await page.getByLabel('Body that your receiver verified').fill(JSON.stringify(JSON.parse(body), null, 2));
+  await page.getByLabel('Body your receiver verified').fill(JSON.stringify(JSON.parse(body), null, 2));
   await compare();
-  await page.getByText('The body is the same JSON in other bytes').waitFor();
-  await page.getByLabel('Body that your receiver verified').fill('');
+  await page.getByText('The body is the same JSON in different bytes').waitFor();
+  await page.getByLabel('Body your receiver verified').fill('');
   await received.fill(headerOf('webhook-signature'));
   await page
     .getByLabel('webhook-timestamp', { exact: true })
@@ -162,7 +162,7 @@ test('a signature is compared in the browser, and what is wrong with it is said'
   await page.getByText(`webhook-timestamp ${headerOf('webhook-timestamp')}`).waitFor();
   await secret.fill('whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA');
   await compare();
-  await page.getByText('The secret is another one than that of the endpoint.').waitFor();
+  await page.getByText('The secret differs from the endpoint’s.').waitFor();
   await assertAccessible(page, 'signature');
 });
 

@@ -68,7 +68,7 @@ test('an operator key signs in, is kept by the tab alone, and signs out', { skip
   const page = await stage.open({ refusals: [401, 404] });
   await page.goto(`${stage.url}/_/operator/usage?by=writes`);
   await signIn(page, 'ck_none');
-  await page.getByRole('alert').getByText('Operator keys begin with co_.').waitFor();
+  await page.getByRole('alert').getByText('Operator keys start with co_.').waitFor();
   await signIn(page, `co_${'a'.repeat(58)}`);
   await page.getByRole('alert').getByText('There is no operator key yet.').waitFor();
   await page.getByText('chancery operator key create NAME').waitFor();

@@ -107,7 +107,7 @@ test('what is no key is told, and one that is revoked ends the session', { skip 
   const page = await stage.open({ refusals: [401] });
   await page.goto(`${stage.url}/_/login`);
   await signIn(page, 'hello');
-  await page.getByRole('alert').getByText('This is no API key').waitFor();
+  await page.getByRole('alert').getByText('Not an API key').waitFor();
   await page.getByLabel('API key', { exact: true }).fill(`${key.slice(0, -1)}_`);
   await page.keyboard.press('Enter');
   await page.getByRole('alert').getByText('The API key is not valid, has expired or was revoked.').waitFor();

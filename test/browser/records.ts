@@ -71,7 +71,7 @@ test('what the service refuses is told beside its field', { skip }, async (t) =>
   assert.equal(await form.getByLabel('mail').getAttribute('aria-invalid'), 'true');
   await form.getByLabel('meta').fill('{"a": ');
   await page.keyboard.press('Control+Enter');
-  await form.getByRole('alert').getByText('This is no JSON').waitFor();
+  await form.getByRole('alert').getByText('Invalid JSON').waitFor();
 });
 
 test('a draft is still there after a reload, and meets what others saved', { skip }, async (t) => {

@@ -92,7 +92,7 @@ test('a filter that was changed since is said to be checked as it is now', { ski
     body: { filter: "state = 'sent'" },
   });
   const page = await stage.openSignedIn(`events/${event}`);
-  await page.getByText('Changed after this event: filter; checked as it is now.').waitFor();
+  await page.getByText('Changed after this event: filter. Checked against current settings.').waitFor();
   await page.getByText('"open" = "sent"').waitFor();
 });
 

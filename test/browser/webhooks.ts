@@ -195,7 +195,7 @@ test(
     const stage = await startDeliveryStage(t, { modes: [ok], schedule: [] });
     const page = await stage.openSignedIn(`webhooks/${stage.endpoint.id}?tab=settings`);
     const form = page.getByRole('form', { name: 'Options' });
-    assert.ok(await form.getByLabel('A single attempt').isChecked());
+    assert.ok(await form.getByLabel('Don’t retry').isChecked());
     await form.getByText('Order, batches and limits').click();
     await form.getByLabel('Concurrent requests').fill('100');
     await form.locator('#endpoint-maxInFlight-error').waitFor();

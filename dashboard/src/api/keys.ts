@@ -9,11 +9,11 @@ export type KeyScope = ApiKey['scopes'][number];
 const scopeTexts: Readonly<Record<KeyScope, string>> = {
   'records:read': 'Read records and their files',
   'records:write': 'Create, change and delete records',
-  'collections:read': 'Read definitions of collections',
-  'collections:write': 'Change definitions and their rules, and through those open every record',
+  'collections:read': 'Read collection definitions',
+  'collections:write': 'Change definitions and rules, which can expose every record',
   'webhooks:read': 'Read endpoints, events and deliveries',
-  'webhooks:write': 'Change endpoints, read their secrets, send again',
-  metrics: 'Read metrics of the whole service, with a key of the default instance',
+  'webhooks:write': 'Change endpoints, read their secrets, resend',
+  metrics: 'Read metrics of the whole service (default instance only)',
   admin: 'Everything, like a superuser',
 };
 

@@ -40,7 +40,7 @@ function keep(key: string, known: OperatorKey): void {
 /** Signs in with an operator key, which the service is asked about first. Throws Failure. */
 export async function signInAsOperator(text: string): Promise<void> {
   const key = text.trim();
-  if (!/^co_\w+$/.test(key)) throw new Error('Operator keys begin with co_.');
+  if (!/^co_\w+$/.test(key)) throw new Error('Operator keys start with co_.');
   const headers = { Authorization: key };
   const known = await orFailure(client.send<OperatorKey>('/api/operator/keys/current', { headers }));
   keep(key, known);

@@ -294,7 +294,7 @@ export async function issueSignIn(id: string, email: string): Promise<Schemas['I
     body: { kind: 'signin', ...(email !== '' && { email }) },
   });
   if ('url' in answer) return answer;
-  throw new Error('The service has answered with no link.');
+  throw new Error('The response has no link.');
 }
 
 /** Resolves when the backup is stored. */

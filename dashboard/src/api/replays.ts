@@ -29,7 +29,7 @@ export function jobCountQuery(endpoint: string, job: Job | undefined) {
 /** Begins a job and returns its id, which is that of a replay. */
 export async function startJob(endpoint: string, job: Job): Promise<string> {
   const answer = await request(endpoint, job, { dryRun: false });
-  if (!('id' in answer)) throw new Error('The service has counted and not begun.');
+  if (!('id' in answer)) throw new Error('The service counted the deliveries but did not start.');
   return answer.id;
 }
 

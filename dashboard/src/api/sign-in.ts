@@ -8,7 +8,7 @@ import { currentSession, isPortal, saveKey, savePortal, superusers } from './ses
 /** Signs in with an API key. Throws Failure for one that is not valid. */
 export async function signInWithKey(text: string): Promise<void> {
   const key = text.trim();
-  if (!/^ck_\w+$/.test(key)) throw new Error('This is no API key: they begin with ck_.');
+  if (!/^ck_\w+$/.test(key)) throw new Error('Not an API key: they start with ck_.');
   await saveKey(key);
 }
 

@@ -40,7 +40,7 @@ export function CollectionPage({ name, children }: CollectionPageProps) {
       {collections !== undefined && collection === undefined && (
         <Empty
           icon={<SearchX size={24} strokeWidth={1.5} aria-hidden />}
-          title={`There is no collection ${name}`}
+          title={`Collection ${name} not found`}
           actions={
             <Link to="/overview" className="button">
               Go to overview

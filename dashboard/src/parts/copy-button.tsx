@@ -42,7 +42,7 @@ export async function copyText(text: string): Promise<boolean> {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    showToast('The browser does not let this page copy. Select the text and copy it yourself.', 'failed');
+    showToast('Your browser blocked copying. Select the text and copy it manually.', 'failed');
     return false;
   }
 }

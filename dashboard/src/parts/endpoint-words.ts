@@ -71,7 +71,7 @@ const stoppedStandings: Readonly<
   unverified: (statusReason) => ({
     tone: 'retrying',
     word: 'Unverified',
-    reason: `${sentence(statusReason)}It collects its deliveries until the receiver has answered a challenge.`,
+    reason: `${sentence(statusReason)}Deliveries queue until the receiver answers a challenge.`,
     next: '',
   }),
   paused: (statusReason) => ({

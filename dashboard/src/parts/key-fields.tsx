@@ -19,7 +19,7 @@ export function keyParts({ collections = [], endpoints = [] }: KeyBindings = {})
       kind: 'text',
       id: 'key-name',
       label: 'Name',
-      help: 'Which program it is for.',
+      help: 'The program that uses it.',
       hasFocus: true,
     },
     {
@@ -34,7 +34,7 @@ export function keyParts({ collections = [], endpoints = [] }: KeyBindings = {})
       kind: 'set',
       label: 'Only of these collections',
       choices: collections,
-      help: 'None: the records of all.',
+      help: 'Empty: records of all collections.',
       when: (form) => collections.length > 0 && isOnlyOf(form, 'records:'),
     },
     {

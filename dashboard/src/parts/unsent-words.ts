@@ -20,12 +20,12 @@ const titles: Readonly<Record<Exclude<Reason, 'other-events' | 'other-collection
   paused: 'Endpoint paused',
   disabled: 'Endpoint disabled',
   unverified: 'Endpoint not verified',
-  quota: 'Quota of the day is used up',
+  quota: 'Daily quota used up',
   transition: 'Sent as a transition',
   'made-later': 'Created after this event',
   deleted: 'Endpoint deleted',
-  'other-endpoint': 'Meant for another endpoint',
-  'about-itself': 'Never sent about itself',
+  'other-endpoint': 'For another endpoint',
+  'about-itself': 'No events about itself',
   undecided: 'Not decided yet',
   filter: 'Filter is false',
   'filter-unfit': 'Filter does not fit collection',
@@ -84,10 +84,10 @@ export function unsentCaveats({ changed, isOfNow, isWhole }: EndpointExplanation
       ? ['The endpoint changed after this event. Checked against its current settings.']
       : []),
     ...(changed !== null && changed.length > 0
-      ? [`Changed after this event: ${changed.join(', ')}; checked as it is now.`]
+      ? [`Changed after this event: ${changed.join(', ')}. Checked against current settings.`]
       : []),
-    ...(isOfNow ? ['Related records are checked as they are now.'] : []),
-    ...(isWhole ? [] : ['Fields that were added or renamed since count as empty.']),
+    ...(isOfNow ? ['Related records are checked in their current state.'] : []),
+    ...(isWhole ? [] : ['Fields added or renamed since then count as empty.']),
   ];
 }
 

@@ -112,7 +112,7 @@ function parsePairs(text: string, sign: ':' | '='): Parsed {
     return [line.slice(0, Math.max(0, at)).trim(), line.slice(at + 1).trim()] as const;
   });
   if (pairs.some(([name]) => name === '' || /\s/.test(name)))
-    return { problem: `Write one a line: ${sign === ':' ? 'Name: value' : 'name=value'}.` };
+    return { problem: `Write one per line: ${sign === ':' ? 'Name: value' : 'name=value'}.` };
   return { value: Object.fromEntries(pairs) };
 }
 

@@ -97,7 +97,7 @@ function Aside({ id, field, form, input, hasChanged, onChange }: AsideProps) {
             checked={input === once}
             onChange={({ target }) => onChange(target.checked ? once : '')}
           />
-          A single attempt
+          Don’t retry
         </label>
       )}
       {field.kind === 'secret' && field.isRemovable === true && (

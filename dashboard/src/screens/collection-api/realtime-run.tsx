@@ -19,7 +19,7 @@ export function RealtimeRun({ collection }: { readonly collection: string }) {
           {isOn ? <Square size={13} aria-hidden /> : <Play size={14} aria-hidden />}
           {isOn ? 'Stop' : 'Run'}
         </Button>
-        {isOn && <span className="soft">Listening. Change a record, and it shows here.</span>}
+        {isOn && <span className="soft">Listening. Changes appear here.</span>}
       </div>
       {isOn && (
         <Listener

@@ -97,7 +97,7 @@ function realtimeSnippet(language: Language, { apiUrl, collection }: SnippetCont
   const topic = `${collection}/*`;
   if (language === 'curl')
     return [
-      `# The first event names the client; send it with what you want to hear of.`,
+      `# The first event has the client id. Send it with your subscriptions.`,
       `curl -N '${url}' -H "Authorization: $TOKEN" &`,
       `curl '${url}' -H "Authorization: $TOKEN" \\`,
       '  -H "Content-Type: application/json" \\',

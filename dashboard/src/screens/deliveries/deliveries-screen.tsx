@@ -32,7 +32,7 @@ export function DeliveriesScreen() {
             title="No results"
             actions={<Button onClick={() => filterBy({})}>Clear the filters</Button>}
           >
-            Deliveries are kept for 30 days, unless the operator has set another time.
+            Deliveries are kept for 30 days by default.
           </Empty>
         }
       />

@@ -167,8 +167,7 @@ function NoDelivery({ id }: { readonly id: string }) {
         </Link>
       }
     >
-      <span className="mono">{id}</span> is not in the log. Deliveries are kept for 30 days, unless the
-      operator has set another time.
+      <span className="mono">{id}</span> is not in the log. Deliveries are kept for 30 days by default.
     </Empty>
   );
 }

@@ -105,7 +105,7 @@ function Actions({ delivery, surroundings }: Omit<DeliverySummaryProps, 'explana
     setError(undefined);
     try {
       await sendAgain(queries, [delivery.id]);
-      showToast('It is due now.');
+      showToast('Due now.');
     } catch (failure) {
       setError(failure);
     }

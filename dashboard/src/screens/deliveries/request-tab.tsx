@@ -28,9 +28,7 @@ export function RequestTab({ delivery, attempt, surroundings }: RequestTabProps)
   if (endpoint === undefined)
     return (
       <>
-        <Notice>
-          The endpoint was deleted, and its headers and its secret with it. The body is what was sent.
-        </Notice>
+        <Notice>The endpoint was deleted with its headers and secret. The body is what was sent.</Notice>
         <Body text={JSON.stringify(event.body)} />
       </>
     );
@@ -57,7 +55,7 @@ function SignedRequestView({ event, endpoint, attempt }: SignedRequestViewProps)
   const shown = hideSecrets(request, endpoint);
   return (
     <>
-      <p className="soft">As it would be sent now, as the first attempt. {sameBytes(endpoint, attempt)}</p>
+      <p className="soft">As a first attempt would send it now. {sameBytes(endpoint, attempt)}</p>
       <section className="section" aria-label="Request headers">
         <h3>
           POST <span className="mono">{endpoint.url}</span>
@@ -74,7 +72,7 @@ function SignedRequestView({ event, endpoint, attempt }: SignedRequestViewProps)
           {toCurl(endpoint.url, shown)}
         </pre>
         <p className="soft small">
-          Its signature is good for five minutes, as verifiers accept it.
+          Verifiers accept its signature for five minutes.
           {shown.isHidden && ' Values shown as ******** are filled in when you copy it.'}
         </p>
       </section>

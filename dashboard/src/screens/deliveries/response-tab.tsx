@@ -5,7 +5,7 @@ import { HeaderTable } from './header-table.tsx';
 
 /** What the receiver answered to an attempt, as text: whatever it sent, nothing of it becomes markup. */
 export function ResponseTab({ attempt }: { readonly attempt: Attempt | undefined }) {
-  if (attempt === undefined) return <p className="soft">Nothing was sent yet, so nothing was answered.</p>;
+  if (attempt === undefined) return <p className="soft">No response: nothing was sent yet.</p>;
   const { number, status, cause, kind, responseHeaders = {}, responseBody = '' } = attempt;
   const headers = Object.entries(responseHeaders);
   return (
@@ -34,7 +34,7 @@ export function ResponseTab({ attempt }: { readonly attempt: Attempt | undefined
             </pre>
           )}
           <p className="soft small">
-            The first 4 KiB are kept, of a success 1 KiB. Signatures and secrets in it are shown as ********.
+            The first 4 KiB are kept, or 1 KiB on success. Signatures and secrets are shown as ********.
           </p>
         </section>
       )}

@@ -30,9 +30,7 @@ export function SignatureTab({ delivery, attempt, isEndpointThere }: SignatureTa
   if (error !== null) return <FailureNotice error={error} onRetry={() => void refetch()} />;
   if (event === undefined) return <span className="placeholder" style={{ inlineSize: 240 }} aria-busy />;
   if (!canSign())
-    return (
-      <Notice>Browsers sign on pages of HTTPS and of this machine only. Open the dashboard by HTTPS.</Notice>
-    );
+    return <Notice>Browsers can sign only over HTTPS or on localhost. Open the dashboard over HTTPS.</Notice>;
   return (
     <SignatureForm
       event={event}
@@ -82,8 +80,8 @@ function SignatureForm(props: SignatureFormProps) {
       }}
     >
       <p className="soft">
-        Signs this webhook in your browser and compares it with what your receiver got. The secret is sent
-        nowhere.
+        Signs this webhook in your browser and compares it with what your receiver got. The secret stays in
+        your browser.
       </p>
       <SecretField
         input={secret}
@@ -178,8 +176,8 @@ function ReceivedFields({ attempt }: { readonly attempt: Attempt | undefined }) 
     <>
       <LabelledField
         id={`${id}-received`}
-        label="Signature that your receiver got"
-        help="The header webhook-signature or X-Service-Signature, whole. Leave it empty to see the right ones."
+        label="Signature your receiver got"
+        help="The whole webhook-signature or X-Service-Signature header. Leave empty to see the correct ones."
       >
         <input
           id={`${id}-received`}
@@ -205,8 +203,8 @@ function ReceivedFields({ attempt }: { readonly attempt: Attempt | undefined }) 
       </LabelledField>
       <LabelledField
         id={`${id}-body`}
-        label="Body that your receiver verified"
-        help="Leave it empty for the body that was sent."
+        label="Body your receiver verified"
+        help="Leave empty to use the sent body."
       >
         <textarea id={`${id}-body`} name="body" className="input mono" rows={2} spellCheck={false} />
       </LabelledField>
@@ -224,8 +222,8 @@ function OutcomeView({ outcome: { standard, ofBody, verdict } }: { readonly outc
     <div className="signature-outcome" aria-live="polite">
       {verdict?.kind === 'match' && (
         <Notice tone="ok">
-          The signature is right: it is the {verdict.scheme} of this body by this secret. If your receiver
-          refuses it, it verifies other bytes, or its clock is off by more than five minutes.
+          The signature is correct: it is the {verdict.scheme} of this body with this secret. If your receiver
+          rejects it, it verifies different bytes, or its clock is off by more than five minutes.
         </Notice>
       )}
       {verdict?.kind === 'differs' && <Notice tone="failed">The signature is wrong. {verdict.reason}</Notice>}

@@ -61,16 +61,16 @@ async function findDifference(
 ): Promise<string> {
   const { secret } = input;
   if (bodySignatures.length > 0 && !bodySignatures.includes(await bodySignature({ secret, body })))
-    return 'The secret is another one than that of the endpoint. Reveal it, and compare it with what your receiver has.';
+    return 'The secret differs from the endpoint’s. Reveal it and compare it with your receiver’s.';
   if (!/^(?:v1,[A-Za-z0-9+/]{43}=\s*)+$/.test(received) && !/^[0-9a-f]{64}$/i.test(received))
-    return 'This is no signature: one is v1, with 44 characters of base64, or 64 hex digits. Was the whole header copied?';
+    return 'Not a signature: expected v1, with 44 characters of base64, or 64 hex digits. Was the whole header copied?';
   if (await matchesAny({ ...input, body }, received)) return describeBody(input.body, body);
   const near = await findTimestamp({ ...input, body }, received);
-  if (near !== undefined) return `The time is another one: it was signed with the webhook-timestamp ${near}.`;
+  if (near !== undefined) return `The time differs: it was signed with webhook-timestamp ${near}.`;
   if (await isSignedAsText(input, received))
-    return `The secret was used as text. For webhook-signature the key is the bytes that are base64 behind ${prefix}.`;
-  if (input.body !== body) return `${describeBody(input.body, body)} The time or the id may be others, too.`;
-  return 'Secret and body are right, so the signature is of another attempt, event or endpoint: compare webhook-id and webhook-timestamp.';
+    return `The secret was used as text. For webhook-signature, the key is the decoded base64 after ${prefix}.`;
+  if (input.body !== body) return `${describeBody(input.body, body)} The time or the id may also differ.`;
+  return 'Secret and body are correct, so the signature belongs to another attempt, event or endpoint: compare webhook-id and webhook-timestamp.';
 }
 
 async function matchesAny(input: SignatureInput, received: string): Promise<boolean> {
@@ -105,7 +105,7 @@ async function isSignedAsText(
 
 function describeBody(given: string, sent: string): string {
   if (isSameJson(given, sent))
-    return 'The body is the same JSON in other bytes: it was parsed and written again. Verify the bytes that came, and parse them afterwards.';
+    return 'The body is the same JSON in different bytes: it was parsed and serialized again. Verify the received bytes, then parse them.';
   let place = 0;
   while (place < sent.length && sent[place] === given[place]) place += 1;
   return `The body differs from what was sent, first at character ${place + 1}.`;

@@ -51,7 +51,7 @@ export function Timeline({ delivery, next, retries, selected, onSelect }: Timeli
         {attempts.length === 0 && status !== 'pending' && (
           <li className="attempt soft" data-tone="waiting">
             <Clock className="attempt-dot" size={16} aria-hidden />
-            <div className="attempt-next">It was never attempted.</div>
+            <div className="attempt-next">Never attempted.</div>
           </li>
         )}
       </ol>

@@ -112,8 +112,7 @@ function NoEvent({ id }: { readonly id: string }) {
         </Link>
       }
     >
-      <span className="mono">{id}</span> is not in the log. Events are kept for 30 days, unless the operator
-      has set another time.
+      <span className="mono">{id}</span> is not in the log. Events are kept for 30 days by default.
     </Empty>
   );
 }

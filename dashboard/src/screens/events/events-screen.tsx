@@ -129,7 +129,7 @@ const columns: readonly DataColumn<Event>[] = [
     size: 250,
     cell: ({ deliveries }) =>
       deliveries.length === 0 ? (
-        <span className="faint">nobody told</span>
+        <span className="faint">no endpoint</span>
       ) : (
         <span className="event-told">
           <Told deliveries={deliveries} />
@@ -155,7 +155,7 @@ function NoEvents({ isFiltered, onClear }: { readonly isFiltered: boolean; reado
         title="No results"
         actions={<Button onClick={onClear}>Clear the filters</Button>}
       >
-        Events are kept for 30 days, unless the operator has set another time. Imports make none.
+        Events are kept for 30 days by default. Imports create none.
       </Empty>
     );
   return (

@@ -11,7 +11,7 @@ export interface LogSearch {
   readonly from?: string;
   readonly to?: string;
   readonly live?: 'yes';
-  /** Requests of the dashboard are shown as well. */
+  /** Dashboard requests are shown as well. */
   readonly dashboard?: 'yes';
   readonly sort?: LogSort;
   /** The id of the open entry. */

@@ -24,7 +24,7 @@ export function LogToolbar({ search, onChange }: LogToolbarProps) {
   const label = isBetween ? 'Between two times' : (ranges.find(({ value }) => value === range)?.label ?? '');
   return (
     <div className="log-tools">
-      <div className="segments" role="radiogroup" aria-label="How they ended">
+      <div className="segments" role="radiogroup" aria-label="Outcome">
         {levels.map(({ value, label: name }) => (
           <button
             key={name}

@@ -186,7 +186,7 @@ function LogNote({ search, view, onChange }: OfLogs & { readonly view: LogView }
       {(isShown || hiddenCount > 0) && (
         <span>
           {isShown
-            ? 'Requests of the dashboard are shown'
+            ? 'Dashboard requests are shown'
             : `${plural(hiddenCount, 'request')} of the dashboard hidden`}{' '}
           ·{' '}
           <button
@@ -213,13 +213,13 @@ function NoLogs({ search, onChange }: OfLogs) {
           <Button onClick={() => onChange({ filter: undefined, level: undefined })}>Clear the filter</Button>
         }
       >
-        The filter selects nothing in this time.
+        Try a longer period or another filter.
       </Empty>
     );
   return (
     <Empty
       icon={<ScrollText size={24} strokeWidth={1.5} aria-hidden />}
-      title="No request in this time"
+      title="No requests in this period"
       actions={
         <Link to="/settings/$section" params={{ section: 'logs' }} className="button">
           What is logged

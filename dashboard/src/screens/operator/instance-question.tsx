@@ -54,7 +54,7 @@ export function InstanceQuestion({ instance, question, onClose }: InstanceQuesti
         await queries.invalidateQueries({ queryKey: operatorKeys.all, predicate: isOfOthers });
       }}
     >
-      It answers 404 at once. You can restore it for some days, then its data and files are removed.
+      It returns 404 at once. You can restore it for a few days; then its data and files are deleted.
     </Confirm>
   );
 }

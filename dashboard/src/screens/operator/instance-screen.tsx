@@ -83,7 +83,7 @@ function NoInstance() {
       title="Instance not found"
       actions={
         <Link to="/operator/$section" params={{ section: 'instances' }} className="button">
-          To all instances
+          Go to instances
         </Link>
       }
     >

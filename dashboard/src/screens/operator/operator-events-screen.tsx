@@ -37,7 +37,7 @@ function Events() {
       onSort={(next) => void navigate({ search: { sort: next }, replace: true })}
       empty={
         <Empty icon={<History size={24} strokeWidth={1.5} aria-hidden />} title="No events yet">
-          Changes of instances, quotas and backups.
+          Changes to instances, quotas and backups.
         </Empty>
       }
       scope={sort}

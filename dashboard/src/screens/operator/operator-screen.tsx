@@ -48,11 +48,11 @@ function NoScreen() {
         title="Page not found"
         actions={
           <Link to="/operator/$section" params={{ section: 'instances' }} className="button">
-            To all instances
+            Go to instances
           </Link>
         }
       >
-        The address may be mistyped, or of a newer version than this one.
+        Check the address. It may need a newer version.
       </Empty>
     </>
   );

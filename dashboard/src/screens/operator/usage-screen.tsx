@@ -133,8 +133,8 @@ const gauges: readonly DataColumn<UsageRow>[] = [
 
 function NoUsage() {
   return (
-    <Empty icon={<ChartColumn size={24} strokeWidth={1.5} aria-hidden />} title="No usage in this time">
-      Usage shows with a delay of about a minute.
+    <Empty icon={<ChartColumn size={24} strokeWidth={1.5} aria-hidden />} title="No usage in this period">
+      Usage appears after about a minute.
     </Empty>
   );
 }

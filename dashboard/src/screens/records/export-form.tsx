@@ -39,8 +39,8 @@ export function ExportForm({ collection, columns, filter, sort }: ShownRecords) 
     <div className="transfer-body">
       <p>
         {total === undefined ? 'The records' : plural(total, 'record')}
-        {filter === '' ? '' : ' that the filter selects'}, in the order of the table. CSV has the columns that
-        show, JSON and NDJSON have everything.
+        {filter === '' ? '' : ' that the filter selects'}, in the order of the table. CSV has the visible
+        columns, JSON and NDJSON have everything.
       </p>
       {work.state !== undefined && !work.isBusy && <Problems problems={[]} error={work.state.error} />}
       {work.isBusy ? (

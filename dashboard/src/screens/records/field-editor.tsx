@@ -78,7 +78,7 @@ function Control(props: FieldEditorProps) {
           {...props}
           value={text}
           isReadOnly={record !== undefined}
-          placeholder={field.autogeneratePattern === '' ? '' : 'Made by the service if left empty'}
+          placeholder={field.autogeneratePattern === '' ? '' : 'Generated if left empty'}
           isMono
         />
       ) : (

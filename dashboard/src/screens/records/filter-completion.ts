@@ -175,7 +175,7 @@ function fieldChoices({ fields }: Collection, head: string): readonly Choice[] {
     .filter(({ type, name }) => type !== 'password' && name !== 'tokenKey')
     .map((field) => ({
       text: head + field.name,
-      note: field.type === 'relation' ? 'relation: . goes on' : field.type,
+      note: field.type === 'relation' ? 'relation: type . for its fields' : field.type,
     }));
 }
 

@@ -134,6 +134,6 @@ function parseJson(name: string, text: string): unknown {
     return value;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new DraftError(name, `This is no JSON: ${reason}`, { cause: error });
+    throw new DraftError(name, `Invalid JSON: ${reason}`, { cause: error });
   }
 }

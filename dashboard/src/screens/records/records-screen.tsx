@@ -39,7 +39,7 @@ export function RecordsScreen() {
         <Bar title={key} />
         <Empty
           icon={<SearchX size={24} strokeWidth={1.5} aria-hidden />}
-          title={`There is no collection ${key}`}
+          title={`Collection ${key} not found`}
           actions={
             <Link to="/overview" className="button">
               Go to overview

@@ -30,7 +30,7 @@ export function RelationsTab(props: RelationsTabProps) {
         <section className="section" aria-labelledby="pointed-at">
           <h3 id="pointed-at" className="relations-title">
             <ArrowLeft size={14} aria-hidden />
-            Pointed at by
+            Referenced by
           </h3>
           <PointedAt {...props} />
         </section>

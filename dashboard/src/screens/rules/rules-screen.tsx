@@ -45,7 +45,7 @@ export function RulesScreen() {
 
 function Legend() {
   return (
-    <ul className="rules-legend" aria-label="Who passes">
+    <ul className="rules-legend" aria-label="Legend">
       {(['public', 'signedIn', 'expression', 'locked'] as const).map((kind) => (
         <li key={kind}>
           <RuleMark kind={kind} />

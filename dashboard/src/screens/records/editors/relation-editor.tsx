@@ -191,7 +191,7 @@ interface ChoicesProps {
 }
 
 function Choices({ id, target, records, position, onHover, onChoose }: ChoicesProps) {
-  if (records.length === 0) return <p className="menu-label">No record to choose.</p>;
+  if (records.length === 0) return <p className="menu-label">No records</p>;
   return (
     <div id={`${id}-list`} role="listbox" aria-label={target.name}>
       {records.map((record, index) => (
