@@ -164,7 +164,7 @@ const screens: readonly PicturedScreen[] = [
     path: 'c/customers/schema?rule=manageRule',
     ready: '.schema-field',
     act: async (page) => {
-      await page.getByText('How long tokens last').click();
+      await page.getByText('Token lifetimes').click();
     },
   },
   {

@@ -252,7 +252,7 @@ test(
     await page.getByRole('checkbox', { name: /^webhooks:read/ }).check();
     await page.getByRole('checkbox', { name: 'Harbour Bakery' }).check();
     await assertAccessible(page, 'a key for an endpoint');
-    await page.getByRole('button', { name: 'Make the key' }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByText('/_/login?with=key').waitFor();
     await page.getByRole('button', { name: 'I’ve copied it' }).click();
     await page.getByText('only 1 endpoint').first().waitFor();

@@ -230,7 +230,7 @@ test('a collection of accounts is made with its options, and deleted by its name
   await page.getByRole('radio', { name: 'Accounts' }).click();
   await page.getByLabel('One-time password').check();
   await page.getByLabel('Second factor').check();
-  await page.getByText('How long tokens last').click();
+  await page.getByText('Token lifetimes').click();
   await page.getByLabel('Session, in seconds').fill('3600');
   await page.getByRole('button', { name: 'Create collection' }).click();
   await page.getByText('members is empty').waitFor();

@@ -45,7 +45,7 @@ test(
     });
     const page = await stage.openSignedIn('settings/keys', { refusals: [400] });
     await page.getByRole('button', { name: 'New API key' }).click();
-    await page.getByRole('button', { name: 'Make the key' }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByRole('alert').getByText('Cannot be blank.').first().waitFor();
     await page.getByLabel('Name').fill('nightly import');
     await page.getByRole('checkbox', { name: 'records:read' }).check();
@@ -216,11 +216,11 @@ test('definitions leave as a file and come back by a plan that is shown first', 
   definitions.push({ name: 'boats', fields: [] });
   await page.getByLabel('Definitions', { exact: true }).fill(JSON.stringify(definitions));
   await page.getByLabel('Delete collections and fields that are not in it').check();
-  await page.getByRole('button', { name: 'Show what would change' }).click();
+  await page.getByRole('button', { name: 'Review changes' }).click();
   await page.getByText('values lost: price').waitFor();
   await page.getByText('boats').first().waitFor();
   await page.getByRole('button', { name: 'Import …' }).click();
-  await page.getByText('The values of notes.price go for good.').waitFor();
+  await page.getByText('The values of notes.price are permanently deleted.').waitFor();
   await page.getByLabel('Type import to confirm').fill('import');
   await page.getByRole('dialog').getByRole('button', { name: 'Import' }).click();
   await page.getByRole('status').getByText('The definitions are imported.').waitFor();

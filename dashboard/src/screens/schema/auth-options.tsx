@@ -58,7 +58,7 @@ function PasswordOptions({ draft, errors }: AuthOptionsProps) {
         <LabelledField
           id="identity"
           label="Together with"
-          help="A unique field: its value names one account."
+          help="A unique field that identifies the account."
           error={errors.get('passwordAuth.identityFields')}
           isGroup
         >
@@ -169,7 +169,7 @@ function FactorOptions({ draft, collections, errors }: AuthOptionsProps) {
     <div className="schema-panel">
       <FlagOption
         label="Second factor"
-        help="Accounts need two ways to sign in, one after the other."
+        help="Accounts sign in with two methods, one after the other."
         value={mfa.enabled}
         error={errors.get('mfa.enabled')}
         onChange={(enabled) => draft.change({ mfa: { ...mfa, enabled } })}
@@ -219,7 +219,7 @@ function TokenOptions({ draft, errors }: AuthOptionsProps) {
       className="schema-panel"
       open={tokens.some(([name]) => errors.has(`${name}.duration`)) || undefined}
     >
-      <summary>How long tokens last</summary>
+      <summary>Token lifetimes</summary>
       <div className="schema-grid">
         {tokens.map(([name, label]) => (
           <SecondsOption

@@ -145,7 +145,7 @@ function limitSteps(was: Field, field: Field): readonly DefinitionStep[] {
         tone: 'warning',
         cost: 'definition',
         affects: `${was.name}:each ?= ${quoted(value)}`,
-        effect: 'have it; their next write needs another one',
+        effect: 'have it and need another one at their next write',
       });
   const isNowRequired = 'required' in was && 'required' in field && !was.required && field.required;
   const held = holdsSomething(was);
@@ -156,7 +156,7 @@ function limitSteps(was: Field, field: Field): readonly DefinitionStep[] {
       tone: 'warning',
       cost: 'definition',
       affects: holdsNothing(was),
-      effect: 'are without a value; their next write needs one',
+      effect: 'have no value and need one at their next write',
     });
   const others = names.filter((name) => !(name === 'required' && isNowRequired) && name !== 'maxSelect');
   if (others.length > 0)
@@ -220,7 +220,7 @@ function indexSteps(before: Collection, after: Collection): readonly DefinitionS
       return {
         key: `index-made-${text}`,
         title: isUnique ? 'Build a unique index' : 'Build an index',
-        detail: isUnique ? `${text}. It is refused if records have equal values.` : text,
+        detail: isUnique ? `${text}. Rejected if records have equal values.` : text,
         tone: isUnique ? ('warning' as const) : ('plain' as const),
         cost: 'reads' as const,
       };
@@ -258,7 +258,7 @@ const options = [
   ['passwordAuth', 'Sign-in with a password'],
   ['otp', 'One-time password'],
   ['mfa', 'Second factor'],
-  ['authAlert', 'Alert of sign-ins'],
+  ['authAlert', 'Sign-in alert'],
   ['webhooks', 'Webhooks of accounts'],
   ['authToken', 'Lifetime of sessions'],
   ['verificationToken', 'Lifetime of verifications'],

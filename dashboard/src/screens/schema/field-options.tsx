@@ -51,7 +51,7 @@ export function FieldOptions(props: FieldOptionsProps) {
       {'help' in field && (
         <TextOption
           label="Help"
-          help="Shown below the field wherever a record is edited."
+          help="Shown below the field in forms."
           value={field.help}
           error={errorOf('help')}
           onChange={(help) => onChange({ ...field, help })}

@@ -102,7 +102,7 @@ export function TextOption({
   );
 }
 
-/** Several texts, one a line. */
+/** Several texts, one per line. */
 export function TextsOption({
   label,
   value,

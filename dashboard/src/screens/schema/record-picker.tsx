@@ -66,7 +66,7 @@ export function RecordPicker({ label, collection, value, onChange }: RecordPicke
         ))}
         {data !== undefined && items.length === 0 && (
           <p className="soft picker-none">
-            {text === '' ? `${collection.name} has no records yet.` : 'Nothing is found.'}
+            {text === '' ? `${collection.name} has no records yet.` : 'No results.'}
           </p>
         )}
         {value !== '' && !items.some((record) => record.id === value) && (

@@ -51,7 +51,7 @@ export function Review({ change, collections, onSave, onClose }: ReviewProps) {
       </ul>
       {left.length > 0 && (
         <Notice tone="retrying">
-          Rules of other collections have these names in their texts, which do not follow:
+          Rules of other collections still use these names. Update them yourself:
           {left.map((text) => (
             <div key={text} className="mono">
               {text}

@@ -19,11 +19,11 @@ import { RuleInput } from './rule-input.tsx';
 const meanings: Readonly<Record<RuleName, string>> = {
   listRule: 'Which records a list shows to the caller.',
   viewRule: 'Which records the caller may open, or see expanded.',
-  createRule: 'What the caller may create: evaluated on the record as it would be.',
-  updateRule: 'What the caller may change: evaluated on the stored record; @request.body has the change.',
+  createRule: 'What the caller may create. Evaluated on the new record.',
+  updateRule: 'What the caller may change. Evaluated on the stored record; @request.body has the change.',
   deleteRule: 'What the caller may delete.',
   authRule: 'Which accounts may sign in.',
-  manageRule: 'Who may change the address, the password and the verification of others.',
+  manageRule: 'Who may change the email, password and verification of other accounts.',
 };
 
 interface RuleListProps {

@@ -58,7 +58,7 @@ export function RuleTester(props: RuleTesterProps) {
   });
   const run = (): void => {
     const members = parseMembers(body);
-    setBodyError(members === undefined ? 'This is no JSON object: { "title": "First" }' : undefined);
+    setBodyError(members === undefined ? 'Not a JSON object: { "title": "First" }' : undefined);
     if (members !== undefined) test.mutate(toTest({ name, rule, search, members }));
   };
   const start = useEffectEvent(() => {
@@ -266,7 +266,7 @@ function Verdict({ verdict, rule, isSuperuser, isGuest }: VerdictProps) {
       </Notice>
       {isGuest && allowed === true && terms.some(isMetByNobody) && (
         <Notice tone="retrying">
-          A guest has no account: <code>{'@request.auth'}</code> is empty, and equal to whatever is empty too.
+          A guest has no account: <code>{'@request.auth'}</code> is empty and equals any other empty value.
           Add <code>{"@request.auth.id != ''"}</code> to admit accounts only.
         </Notice>
       )}

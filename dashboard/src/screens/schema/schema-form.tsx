@@ -43,7 +43,7 @@ export function SchemaForm({
           message={
             errors.size === 0
               ? undefined
-              : `The definition is refused: ${plural(errors.size, 'problem')}, shown in place.`
+              : `The definition was rejected: ${plural(errors.size, 'problem')}, shown in place.`
           }
         />
       )}
@@ -71,7 +71,7 @@ export function SchemaForm({
           <FieldList draft={draft} collections={collections} errors={errors} isNew={isNew} />
         )}
       </Section>
-      <Section id="rules" title="Rules" note="Who may do what. Superusers may do everything.">
+      <Section id="rules" title="Rules" note="Who can do what. Superusers can do everything.">
         <RuleList
           draft={draft}
           collections={collections}

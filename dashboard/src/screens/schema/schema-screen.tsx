@@ -173,8 +173,7 @@ function Foot({ draft, isBusy, error, onReview }: FootProps) {
 function Outdated({ draft, collection }: { readonly draft: DraftHandle; readonly collection: Collection }) {
   return (
     <Notice tone="retrying">
-      The definition has changed since you began. Saving yours writes over it; the review shows what that
-      means.
+      The definition has changed since you began. Saving yours overwrites it; the review shows the effects.
       <div className="notice-actions">
         <Button onClick={() => draft.rebase(collection)}>Keep mine</Button>
         <Button onClick={draft.clear}>Take theirs</Button>

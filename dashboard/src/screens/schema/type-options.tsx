@@ -84,8 +84,8 @@ function TextOptions({ field, errorOf, onChange }: TypeProps<'text'>) {
         onChange={(pattern) => onChange({ ...field, pattern })}
       />
       <TextOption
-        label="Made from a pattern"
-        help="The service makes the value where none is sent: [a-z0-9]{15}"
+        label="Generate from a pattern"
+        help="Generates a value when none is sent: [a-z0-9]{15}"
         value={field.autogeneratePattern}
         error={errorOf('autogeneratePattern')}
         isMono
@@ -150,14 +150,14 @@ function DomainOptions({ field, errorOf, onChange }: TypeProps<'email' | 'url'>)
     <>
       <TextsOption
         label="Only these domains"
-        help="One a line."
+        help="One per line."
         value={field.onlyDomains}
         error={errorOf('onlyDomains')}
         onChange={(onlyDomains) => onChange({ ...field, onlyDomains })}
       />
       <TextsOption
-        label="All but these domains"
-        help="One a line."
+        label="Except these domains"
+        help="One per line."
         value={field.exceptDomains}
         error={errorOf('exceptDomains')}
         onChange={(exceptDomains) => onChange({ ...field, exceptDomains })}
@@ -253,7 +253,7 @@ function FileOptions({ field, errorOf, onChange }: TypeProps<'file'>) {
       <SizeOption {...{ field, errorOf, onChange }} />
       <TextsOption
         label="Only these types"
-        help="One a line. None: all types."
+        help="One per line. Empty: all types."
         placeholder="image/png"
         value={field.mimeTypes}
         error={errorOf('mimeTypes')}
@@ -261,7 +261,7 @@ function FileOptions({ field, errorOf, onChange }: TypeProps<'file'>) {
       />
       <TextsOption
         label="Thumbs"
-        help="One a line: 100x100, 300x0."
+        help="One per line: 100x100, 300x0."
         placeholder="100x100"
         value={field.thumbs}
         error={errorOf('thumbs')}

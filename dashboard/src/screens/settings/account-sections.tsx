@@ -40,8 +40,8 @@ const accounts: readonly Part[] = [
       {
         path: 'passwordAuth.identityFields',
         kind: 'list',
-        label: 'Fields that name the account',
-        aside: 'one a line',
+        label: 'Fields that identify the account',
+        aside: 'one per line',
         help: 'Each needs a unique index.',
       },
     ],
@@ -63,7 +63,7 @@ const accounts: readonly Part[] = [
   {
     kind: 'group',
     title: 'Two factors',
-    lead: 'Both ways to sign in, in any order. Two ways have to be on.',
+    lead: 'Two sign-in methods, in any order. At least two must be on.',
     parts: [
       { path: 'mfa.enabled', kind: 'switch', label: 'Require two factors' },
       {
@@ -85,12 +85,12 @@ const accounts: readonly Part[] = [
     kind: 'group',
     title: 'Alerts',
     parts: [
-      { path: 'authAlert.enabled', kind: 'switch', label: 'Mail accounts about a sign-in from a new place' },
+      { path: 'authAlert.enabled', kind: 'switch', label: 'Email accounts about sign-ins from new places' },
     ],
   },
   {
     kind: 'group',
-    title: 'How long tokens are good for',
+    title: 'Token lifetimes',
     parts: tokens.map(({ path, label }) => ({ path: `${path}.duration`, kind: 'duration', label })),
   },
 ];

@@ -29,7 +29,7 @@ export function BackupForm({ jobs }: { readonly jobs: BackupJobs }) {
         id={id}
         label="Name of a new backup"
         aside="optional"
-        help="Leave empty for a name with the time."
+        help="Leave empty to name it by the time."
         error={problem}
       >
         <input

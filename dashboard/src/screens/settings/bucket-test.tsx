@@ -48,10 +48,7 @@ export function BucketTest({ filesystem, isChanged }: BucketTestProps) {
     mutationFn: () => call('POST /api/settings/test/s3', { body: { filesystem } }),
   });
   return (
-    <Group
-      title="Test the bucket"
-      lead="Stores a small file, reads it and removes it, by the saved settings."
-    >
+    <Group title="Test the bucket" lead="Writes, reads and deletes a small file with the saved settings.">
       {error !== null && <FailureNotice error={error} />}
       {isSuccess && <Notice tone="ok">The bucket works.</Notice>}
       <div>

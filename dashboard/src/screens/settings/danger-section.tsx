@@ -17,7 +17,7 @@ export function DangerSection() {
     <>
       <Group
         title="End all sessions"
-        lead="A new secret for the tokens of a collection: everybody in it has to sign in again, and links in mails that were sent before do not work."
+        lead="Replaces the token secret of a collection. Everyone in it must sign in again, and links in emails already sent stop working."
       >
         <ul className="panel settings-list">
           {accounts.map((collection) => (
@@ -32,7 +32,7 @@ export function DangerSection() {
           ))}
         </ul>
       </Group>
-      <Group title="Forget the request log">
+      <Group title="Delete the request log">
         <ul className="panel settings-list">
           <DangerRow
             name="All entries"

@@ -102,7 +102,7 @@ function ImportGroup() {
       {plan === undefined ? (
         <div>
           <Button disabled={text.trim() === ''} onClick={() => void show()}>
-            Show what would change
+            Review changes
           </Button>
         </div>
       ) : (
@@ -156,11 +156,11 @@ function readCollections(text: string): ImportBody['collections'] {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new Error(`This is no JSON: ${messageOf(error)}`, { cause: error });
+    throw new Error(`Invalid JSON: ${messageOf(error)}`, { cause: error });
   }
   const list: unknown =
     typeof value === 'object' && value !== null && 'collections' in value ? value.collections : value;
-  if (!Array.isArray(list)) throw new Error('This is no list of collections: expected [ … ].');
+  if (!Array.isArray(list)) throw new Error('Not a list of collections: expected [ … ].');
   // The service checks each of them, and says what is wrong.
   return list as ImportBody['collections'];
 }

@@ -63,8 +63,10 @@ export function lossOf({ deleted, changed }: Plan): string {
     lostFields(before, after).map((name) => `${after.name}.${name}`),
   );
   return [
-    deleted.length === 0 ? '' : `All records of ${deleted.map(({ name }) => name).join(', ')} go for good.`,
-    fields.length === 0 ? '' : `The values of ${fields.join(', ')} go for good.`,
+    deleted.length === 0
+      ? ''
+      : `All records of ${deleted.map(({ name }) => name).join(', ')} are permanently deleted.`,
+    fields.length === 0 ? '' : `The values of ${fields.join(', ')} are permanently deleted.`,
   ]
     .filter((text) => text !== '')
     .join(' ');

@@ -36,7 +36,7 @@ export function KeyForm({ onClose }: { readonly onClose: () => void }) {
   return (
     <div className="panel settings-card">
       <h2>New API key</h2>
-      <FormView form={form} action="Make the key" onCancel={onClose} />
+      <FormView form={form} action="Create key" onCancel={onClose} />
     </div>
   );
 }
@@ -60,7 +60,7 @@ function MadeKey({ apiKey, name, isPortal, onClose }: MadeKeyProps) {
           <Code text={`${apiUrl}/_/login?with=key`} />
         </>
       )}
-      <p className="soft">It is sent with each request:</p>
+      <p className="soft">Send it with each request:</p>
       <Code
         text={`curl ${apiUrl}/api/${isPortal ? 'webhooks/deliveries' : 'collections/NAME/records'} \\\n  -H "Authorization: Bearer $KEY"`}
       />

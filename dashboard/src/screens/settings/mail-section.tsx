@@ -27,7 +27,7 @@ const parts: readonly Part[] = [
     title: 'Sender',
     lead: (
       <>
-        What mails say is in their{' '}
+        Edit the text of emails in the{' '}
         <Link to="/settings/$section" params={{ section: 'templates' }} className="link">
           templates
         </Link>
@@ -52,7 +52,7 @@ const parts: readonly Part[] = [
         path: 'smtp.enabled',
         kind: 'switch',
         label: 'Send mails by SMTP',
-        help: 'Without it mails are not sent. A development server keeps them for you to read.',
+        help: 'Without it, no emails are sent. A development server keeps them for you to read.',
       },
       {
         kind: 'row',
@@ -120,7 +120,7 @@ function KeptMails() {
   return (
     <Group
       title="Last mails"
-      lead="A development server (--dev) keeps the last mails, so that you need no mail server."
+      lead="A development server (--dev) keeps the last emails, so you need no mail server."
     >
       {error instanceof Failure && error.status === 404 && (
         <Notice>This server was not started with --dev, so it keeps no mails.</Notice>

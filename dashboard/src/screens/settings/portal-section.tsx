@@ -24,7 +24,7 @@ const look: readonly Part[] = [
   {
     kind: 'group',
     title: 'Look',
-    lead: 'How the portals look that you open for your customers. Everyone can see this.',
+    lead: 'How your customers’ portals look. Visible to everyone.',
     parts: [
       { path: 'portal.name', kind: 'text', label: 'Title', help: 'Empty: the name of the instance.' },
       { path: 'portal.logo', kind: 'custom', label: 'Logo', control: LogoControl },
@@ -85,7 +85,7 @@ function linkParts(endpoints: readonly Choice[]): readonly Part[] {
       kind: 'set',
       label: 'Endpoints',
       choices: endpoints,
-      help: 'Which the customer sees and looks after.',
+      help: 'The customer sees and manages these.',
       when: (form) => form.value('owner') === '',
     },
     {
@@ -100,7 +100,7 @@ function linkParts(endpoints: readonly Choice[]): readonly Part[] {
       path: 'expires',
       kind: 'date',
       label: 'Link expires',
-      help: 'Empty: in an hour. It opens a portal once.',
+      help: 'Empty: in an hour. A link opens a portal once.',
     },
   ];
 }
@@ -128,13 +128,13 @@ function NewLink() {
   return (
     <Group
       title="New link"
-      lead="Your own service makes links by the API when a customer opens their webhooks. One made here is for a try, or to be sent."
+      lead="Your service creates links through the API when a customer opens their webhooks. Create one here to try it or to send it."
     >
       {made === '' ? (
         <FormView form={form} label="New link" action="Create link" />
       ) : (
         <>
-          <Notice tone="retrying">Copy it now: it is shown this once. It works in one browser.</Notice>
+          <Notice tone="retrying">Copy it now. You won’t see it again. It works in one browser.</Notice>
           <Code text={made} />
           <div>
             <Button onClick={() => setMade('')}>I’ve copied it</Button>

@@ -121,11 +121,11 @@ function NoSection({ name }: { readonly name: string }) {
       title={`There is no section ${name}`}
       actions={
         <Link to="/settings/$section" params={{ section: 'general' }} className="button">
-          To the general settings
+          Go to general settings
         </Link>
       }
     >
-      The address may be mistyped, or of a newer version than this one.
+      Check the address. It may need a newer version.
     </Empty>
   );
 }

@@ -22,7 +22,7 @@ const general: readonly Part[] = [
         kind: 'text',
         type: 'url',
         label: 'URL',
-        help: 'Where people reach this instance. Links in mails begin with it.',
+        help: 'The public address of this instance. Links in emails start with it.',
       },
       {
         path: 'meta.accentColor',
@@ -139,7 +139,7 @@ function accessParts(address: string | undefined, header: string): readonly Part
           path: 'superuserIPs',
           kind: 'list',
           label: 'Addresses that superusers and API keys may come from',
-          aside: 'one a line',
+          aside: 'one per line',
           placeholder: '192.0.2.0/24',
           help: 'Addresses and ranges. Empty: from anywhere.',
         },
@@ -148,15 +148,15 @@ function accessParts(address: string | undefined, header: string): readonly Part
     {
       kind: 'group',
       title: 'In a frame',
-      lead: 'By default no site may show this dashboard in a frame. Name only sites that you trust.',
+      lead: 'By default, no site can embed this dashboard. Allow only sites you trust.',
       parts: [
         {
           path: 'meta.frameAncestors',
           kind: 'list',
           label: 'Sites that may',
-          aside: 'one a line',
+          aside: 'one per line',
           placeholder: 'https://shop.example.com',
-          help: 'Origins, at most 20, for example of the site with a portal for your customers. Empty: none.',
+          help: 'At most 20 origins, such as the site with your customers’ portal. Empty: none.',
         },
       ],
     },
@@ -168,8 +168,8 @@ function accessParts(address: string | undefined, header: string): readonly Part
         {
           path: 'trustedProxy.headers',
           kind: 'list',
-          label: 'Headers that name the client',
-          aside: 'one a line',
+          label: 'Client address headers',
+          aside: 'one per line',
           placeholder: 'X-Forwarded-For',
           help:
             header === ''
@@ -179,8 +179,8 @@ function accessParts(address: string | undefined, header: string): readonly Part
         {
           path: 'trustedProxy.useLeftmostIP',
           kind: 'switch',
-          label: 'Take the left-most address',
-          help: 'Only where the proxy replaces what clients write themselves.',
+          label: 'Use the leftmost address',
+          help: 'Only if the proxy replaces the values that clients send.',
         },
       ],
     },
@@ -208,7 +208,7 @@ const requests: readonly Part[] = [
             path: 'batch.maxBodySize',
             kind: 'bytes',
             label: 'Size of one',
-            help: '0: as large as any body.',
+            help: '0: the limit for any body.',
           },
         ],
       },
@@ -223,8 +223,8 @@ const requests: readonly Part[] = [
         kind: 'choice',
         label: 'When a change becomes an event',
         choices: explainedChoicesOf<Settings['webhooks']['events']>({
-          always: { label: 'Always', help: 'A feed and replays have all changes.' },
-          'when told': { label: 'When needed', help: 'Only where an endpoint is sent it.' },
+          always: { label: 'Always', help: 'Feeds and replays contain all changes.' },
+          'when told': { label: 'When needed', help: 'Only if an endpoint subscribes to it.' },
         }),
       },
     ],
@@ -237,13 +237,13 @@ const requests: readonly Part[] = [
         path: 'webhooks.accountEndpointsMax',
         kind: 'number',
         label: 'Endpoints of accounts',
-        help: '0 to 1,000 together, apart from your own. An account may have 5.',
+        help: '0 to 1,000 in total, not counting your own. Each account may have 5.',
       },
       {
         path: 'webhooks.verifyAccountEndpoints',
         kind: 'switch',
         label: 'Receivers have to agree',
-        help: 'An endpoint of an account is sent nothing until its receiver has answered a challenge.',
+        help: 'An account’s endpoint receives nothing until its receiver answers a challenge.',
       },
     ],
   },
@@ -258,7 +258,7 @@ const rateLimits: readonly Part[] = [
   {
     kind: 'group',
     title: 'Rate limits',
-    lead: 'Superusers and API keys are never limited. One rule applies to a request: the most exact one.',
+    lead: 'Superusers and API keys are never limited. Only the most specific rule applies to a request.',
     parts: [
       { path: 'rateLimits.enabled', kind: 'switch', label: 'Limit requests' },
       {
@@ -278,7 +278,7 @@ const rateLimits: readonly Part[] = [
         path: 'rateLimits.excludedIPs',
         kind: 'list',
         label: 'Addresses that are never limited',
-        aside: 'one a line',
+        aside: 'one per line',
         placeholder: '192.0.2.0/24',
         help: 'Addresses and ranges.',
       },
