@@ -39,7 +39,7 @@ async function fillOptions(drawer: Locator, { cert, key }: Pick<Certificate, 'ce
   await drawer.getByRole('radio', { name: 'Strict' }).check();
   await drawer.getByRole('radio', { name: 'Skip it' }).check();
   await drawer.getByLabel('Send several events in one request').check();
-  await drawer.getByLabel('Wait for others').fill('1.5 s');
+  await drawer.getByLabel('Maximum wait').fill('1.5 s');
   await drawer.getByLabel('Timeout').fill('soon');
   await drawer.getByText('Enter a duration').waitFor();
   await drawer.getByRole('button', { name: 'Create endpoint' }).click();

@@ -114,8 +114,8 @@ test('endpoints as code are shown, planned and applied', { skip }, async (t) => 
   );
   await assertAccessible(page, 'endpoints as code');
   await file.fill('{');
-  await drawer.getByRole('button', { name: 'Show what would change' }).click();
-  await drawer.getByText('This is no JSON.').waitFor();
+  await drawer.getByRole('button', { name: 'Review changes' }).click();
+  await drawer.getByText('Invalid JSON.').waitFor();
   const [, shop] = endpoints;
   const wanted = [
     { ...shop, description: 'all orders' },
@@ -123,8 +123,8 @@ test('endpoints as code are shown, planned and applied', { skip }, async (t) => 
   ];
   await file.fill(JSON.stringify({ endpoints: wanted }));
   await drawer.getByLabel('Delete endpoints with names that are not in the file').check();
-  await drawer.getByRole('button', { name: 'Show what would change' }).click();
-  for (const line of ['new would be made.', 'shop would get another description.', 'old would be deleted'])
+  await drawer.getByRole('button', { name: 'Review changes' }).click();
+  for (const line of ['new would be created.', 'shop would get a new description.', 'old would be deleted'])
     await drawer.getByText(line).waitFor();
   await drawer.getByRole('button', { name: 'Apply' }).click();
   await drawer.getByText('1 made, 1 changed, 1 deleted.').waitFor();

@@ -180,7 +180,7 @@ test(
     await page.locator('.table-link').click();
     await page.getByText('The receiver answered with status 500.').first().waitFor();
     await page.getByRole('tab', { name: 'Settings' }).click();
-    await page.getByText('Only whoever made the endpoint can change this.').waitFor();
+    await page.getByText('Only the creator of the endpoint can change this.').waitFor();
     for (const name of ['Events', 'Collections', 'Fields'])
       assert.equal(await page.getByLabel(name, { exact: true }).count(), 0, name);
     assert.equal(await page.getByRole('button', { name: 'Delete the endpoint …' }).count(), 0);

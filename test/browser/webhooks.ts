@@ -126,8 +126,8 @@ test(
     const url = receiver.url;
     assert.match(await send(await make(url)), /Not delivered: The receiver answered with a redirect/);
     receiver.mode = { kind: 'never answers' };
-    assert.match(await send(await make(`${url}/slow`)), /No complete answer within 1 s\. Answer first/);
-    assert.match(await send(await make(goneUrl)), /Is the receiver running, and open at this port\?/);
+    assert.match(await send(await make(`${url}/slow`)), /No complete answer within 1 s\. Respond first/);
+    assert.match(await send(await make(goneUrl)), /Check that the receiver is running/);
     // A TCP server that is listening has an address of this form.
     const secureUrl = `https://127.0.0.1:${(secure.address() as AddressInfo).port}/`;
     assert.match(await send(await make(secureUrl)), /certificate/);
@@ -179,7 +179,7 @@ test('a secret is rotated with an overlap, shown once, and signs from then on', 
   await page.locator('.secret code').waitFor();
   const secret = await secretOf(page);
   assert.notEqual(secret, stage.endpoint.secret);
-  await page.getByText('the one before it signs too').waitFor();
+  await page.getByText('the previous one signs too').waitFor();
   await page.getByRole('button', { name: 'I have it' }).click();
   assert.ok(!(await page.content()).includes(secret), 'the secret is gone from the page');
   const order = await stage.addOrder();

@@ -85,15 +85,15 @@ function CodeForm({ endpoints, onMade }: CodeFormProps) {
           Delete endpoints with names that are not in the file
         </label>
         {endpoints.length > 0 && endpoints.every(({ name }) => name === '') && (
-          <Notice>No endpoint has a name yet. Give one a name in its settings, and it appears here.</Notice>
+          <Notice>No endpoint has a name yet. Endpoints named in their settings appear here.</Notice>
         )}
         {error !== undefined && !(error instanceof NoFile) && <Refusal error={error} />}
         {plan !== undefined && <PlanView plan={plan} />}
       </div>
       <div className="drawer-foot">
-        <span className="drawer-foot-note">Nothing changes before you apply it.</span>
+        <span className="drawer-foot-note">Nothing changes until you apply it.</span>
         <Button type="submit" tone="primary" disabled={isBusy || (plan !== undefined && isNothing(plan))}>
-          {plan === undefined ? 'Show what would change' : 'Apply'}
+          {plan === undefined ? 'Review changes' : 'Apply'}
         </Button>
       </div>
     </form>
@@ -112,7 +112,7 @@ function FileField({ text, error, onChange }: FileFieldProps) {
     <LabelledField
       id="code"
       label="File"
-      help="The endpoints that have names, as chancery endpoint export writes them: without secrets."
+      help="Named endpoints, in the format of chancery endpoint export, without secrets."
       aside={<CopyButton text={text} label="Copy the file" />}
       error={problem}
     >
@@ -146,17 +146,17 @@ function PlanView({ plan: { created, updated, unchanged, deleted } }: { readonly
       <ul>
         {created.map(({ name }) => (
           <li key={name}>
-            <span className="mono">{name}</span> would be made.
+            <span className="mono">{name}</span> would be created.
           </li>
         ))}
         {updated.map(({ name, changed }) => (
           <li key={name}>
-            <span className="mono">{name}</span> would get another {changed.join(', ')}.
+            <span className="mono">{name}</span> would get a new {changed.join(', ')}.
           </li>
         ))}
         {deleted.map(({ name }) => (
           <li key={name}>
-            <span className="mono">{name}</span> would be deleted, with what waits for it.
+            <span className="mono">{name}</span> would be deleted with its queued deliveries.
           </li>
         ))}
         <li className="soft">
@@ -211,7 +211,7 @@ function definitionsIn(text: string): Schemas['EndpointImport']['endpoints'] {
   try {
     file = JSON.parse(text);
   } catch {
-    throw new NoFile('This is no JSON.');
+    throw new NoFile('Invalid JSON.');
   }
   const endpoints: unknown =
     typeof file === 'object' && file !== null && 'endpoints' in file ? file.endpoints : undefined;

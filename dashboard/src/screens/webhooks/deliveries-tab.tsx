@@ -26,7 +26,7 @@ export function DeliveriesTab({ endpoint, search, onSearch }: DeliveriesTabProps
         noMatch={<p className="data-empty soft">No delivery matches.</p>}
         none={
           <p className="data-empty soft">
-            No deliveries yet. Every event that the endpoint subscribes to makes one.
+            No deliveries yet. Each event the endpoint subscribes to creates one.
           </p>
         }
       />

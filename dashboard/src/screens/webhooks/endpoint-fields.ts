@@ -56,7 +56,7 @@ export const options: { readonly [Name in OptionName]: Option & Beginning<Name> 
     kind: 'text',
     lengthMax: 1_000,
     label: 'Description',
-    placeholder: 'What it is for, and whose',
+    placeholder: 'Purpose and owner',
   },
   events: {
     place: 'main',
@@ -83,7 +83,7 @@ export const options: { readonly [Name in OptionName]: Option & Beginning<Name> 
     rows: 1,
     label: 'Filter',
     placeholder: "state = 'paid' && state:changed = true",
-    help: 'Send only changes where the updated record matches. Leave empty to send all. @old.state is the value before; state:changed = true means it is a new one.',
+    help: 'Send only changes where the updated record matches. Leave empty to send all. @old.state is the previous value; state:changed = true means it changed.',
   },
   schedule: {
     place: 'main',
@@ -100,7 +100,7 @@ export const options: { readonly [Name in OptionName]: Option & Beginning<Name> 
     lengthMax: 100,
     label: 'Name',
     placeholder: 'shop',
-    help: 'What the command line and “As code” call it.',
+    help: 'Used by the command line and “As code”.',
   },
   owner: {
     place: 'who',
@@ -109,7 +109,7 @@ export const options: { readonly [Name in OptionName]: Option & Beginning<Name> 
     isMono: true,
     label: 'Owner',
     placeholder: 'users/r4nd0m1d0000001',
-    help: 'An account: the endpoint then gets only what that account may view.',
+    help: 'An account. The endpoint then receives only what the account may view.',
   },
   contact: {
     place: 'who',
@@ -118,7 +118,7 @@ export const options: { readonly [Name in OptionName]: Option & Beginning<Name> 
     type: 'email',
     label: 'Contact',
     placeholder: 'on-call@example.com',
-    help: 'Gets a mail when the endpoint has failed for an hour, is disabled, or works again.',
+    help: 'Emailed when the endpoint has failed for an hour, is disabled, or recovers.',
   },
   payload: {
     place: 'content',
@@ -139,7 +139,7 @@ export const options: { readonly [Name in OptionName]: Option & Beginning<Name> 
     isInline: true,
     label: 'Fields',
     placeholder: 'id, title, state',
-    help: 'Separated by commas; empty for all.',
+    help: 'Comma-separated. Empty: all.',
     when: (form) => form.value('payload') !== 'thin',
   },
   transitions: {
@@ -217,7 +217,7 @@ export const options: { readonly [Name in OptionName]: Option & Beginning<Name> 
     accept: pem,
     label: 'Certificate authority',
     placeholder: certificateText,
-    help: 'PEM: trusted for this receiver in place of the system’s authorities. Empty for those.',
+    help: 'PEM. Replaces the system’s authorities for this receiver. Empty: the system’s.',
   },
   ed25519: {
     place: 'receiver',
@@ -245,7 +245,7 @@ export const options: { readonly [Name in OptionName]: Option & Beginning<Name> 
     place: 'pace',
     initial: 'skip',
     kind: 'choice',
-    label: 'When a delivery fails for good',
+    label: 'When a delivery is exhausted',
     choices: choicesOf<Endpoint['onExhausted']>({ pause: 'Pause the endpoint', skip: 'Skip it' }),
     when: isStrict,
   },
@@ -265,7 +265,7 @@ export const options: { readonly [Name in OptionName]: Option & Beginning<Name> 
     blank: { max: 100, waitMs: 2_000 },
     fields: [
       { path: 'batch.max', kind: 'number', label: 'Events in a request', help: '1 to 100' },
-      { path: 'batch.waitMs', kind: 'duration', unit: 'ms', label: 'Wait for others', help: 'At most 1 min' },
+      { path: 'batch.waitMs', kind: 'duration', unit: 'ms', label: 'Maximum wait', help: 'At most 1 min' },
     ],
   },
   timeoutMs: {
@@ -324,7 +324,7 @@ export const operational: Field = {
   kind: 'set',
   label: 'Events of other endpoints',
   choices: kindChoices.filter(({ value }) => !value.startsWith('record.')),
-  help: 'For alerts, whatever the collections. An endpoint gets none about itself.',
+  help: 'For alerts, regardless of collections. An endpoint gets no events about itself.',
 };
 
 function tokenField(name: string, label: string, placeholder = ''): Field {

@@ -53,7 +53,7 @@ export function EndpointForm({ endpoint, save, hasCatcher = false }: EndpointFor
       layout={isNew ? 'drawer' : 'page'}
       label={isNew ? 'New endpoint' : 'Options'}
       action={isNew ? 'Create endpoint' : 'Save'}
-      note="Next you see its signing secret, once."
+      note="The next step shows its signing secret, once."
       isLocked={!mayChangeWebhooks()}
       lead={isNew && <CatcherButton form={form} isWanted={hasCatcher} />}
       extras={{
@@ -101,7 +101,7 @@ function UrlVerdict({ form, check }: UrlVerdictProps) {
   if (isAllowed || remedy === undefined) return null;
   return (
     <p className="field-help form-note">
-      As the operator you can allow it: start the service with <span className="mono">{remedy}</span>
+      The operator can allow it: start the service with <span className="mono">{remedy}</span>
     </p>
   );
 }
@@ -157,7 +157,7 @@ function ToldFacts({
         <dt>Of a record</dt>
         <dd>{part}</dd>
       </dl>
-      <p className="soft small">Only whoever made the endpoint can change this.</p>
+      <p className="soft small">Only the creator of the endpoint can change this.</p>
     </section>
   );
 }

@@ -153,7 +153,7 @@ function NoEndpoint({ id }: { readonly id: string }) {
       title="Endpoint not found"
       actions={
         <Link to="/webhooks" className="button">
-          To all endpoints
+          Go to endpoints
         </Link>
       }
     >

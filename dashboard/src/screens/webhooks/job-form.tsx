@@ -86,7 +86,7 @@ export function narrowingFields(filterHelp: string, mayFilter = true): readonly 
       kind: 'number',
       isNullable: true,
       label: 'Deliveries per second',
-      help: 'Empty for no limit but that of the endpoint.',
+      help: 'Empty: the limit of the endpoint.',
     },
   ];
 }

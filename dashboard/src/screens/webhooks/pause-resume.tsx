@@ -87,7 +87,7 @@ function PauseDialog({ endpoint, onClose }: DialogProps) {
 }
 
 const choices = explainedChoicesOf<Backlog>({
-  drain: { label: 'Send all of it', help: 'The oldest first, then what comes.' },
+  drain: { label: 'Send all of it', help: 'Oldest first, then new deliveries.' },
   'newest-first': {
     label: 'Send the newest first',
     help: 'New deliveries now, queued ones alongside, newest first.',

@@ -15,7 +15,7 @@ const chosen: readonly Field[] = [
       failed: { label: 'Failed', help: 'Exhausted, expired or cancelled.' },
       missing: {
         label: 'Missing',
-        help: 'Events it subscribes to and never got, also from before it was made.',
+        help: 'Subscribed events it never received, including those from before it was created.',
       },
       all: { label: 'Everything', help: 'Including delivered ones.' },
     }),

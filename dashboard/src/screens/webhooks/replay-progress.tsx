@@ -41,7 +41,7 @@ export function ReplayProgress({ endpoint, id }: ReplayProgressProps) {
             aria-label="Sent"
           />
           <dl className="facts">
-            <dt>Begun to send</dt>
+            <dt>Started sending</dt>
             <dd>
               {replay.taken.toLocaleString()} of {replay.total.toLocaleString()}
             </dd>
@@ -54,7 +54,7 @@ export function ReplayProgress({ endpoint, id }: ReplayProgressProps) {
             {replay.scope === 'backfill' && (
               <>
                 <dt>Left out</dt>
-                <dd>What a change has told since it began</dd>
+                <dd>Already sent by a later change</dd>
               </>
             )}
             {replay.filter !== '' && (

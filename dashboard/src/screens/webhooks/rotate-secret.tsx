@@ -37,7 +37,7 @@ export function RotateSecret({ endpoint }: { readonly endpoint: Endpoint }) {
         It signs each request.{' '}
         {isOverlapping && (
           <>
-            Until <Time value={until} /> the one before it signs too.
+            Until <Time value={until} /> the previous one signs too.
           </>
         )}
       </p>

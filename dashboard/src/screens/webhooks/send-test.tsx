@@ -60,7 +60,7 @@ function Outcome({ delivery }: { readonly delivery: Delivery }) {
           ? `Delivered: the receiver answered ${attempt?.status ?? ''}${milliseconds}.`
           : `Not delivered: ${delivery.cause} ${adviceOf(attempt?.kind)}`}{' '}
         <Link className="link" to="/deliveries/$id" params={{ id: delivery.id }}>
-          See what was sent and answered
+          View request and response
         </Link>
       </Notice>
       {attempt?.responseBody !== undefined && attempt.responseBody !== '' && (
@@ -86,11 +86,11 @@ function adviceOf(kind: Delivery['attempts'][number]['kind'] | undefined): strin
     case 'dns':
       return 'Check the host name in the URL.';
     case 'connect':
-      return 'Is the receiver running, and open at this port?';
+      return 'Check that the receiver is running and listens on this port.';
     case 'tls':
       return 'Check its certificate: it must be valid for this name.';
     case 'refused':
-      return 'Only public addresses are allowed, unless the operator has opened more.';
+      return 'Only public addresses are allowed, unless the operator allows others.';
     default:
       return '';
   }

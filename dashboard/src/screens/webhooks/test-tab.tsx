@@ -76,7 +76,7 @@ function testParts(collections: readonly string[]): readonly Part[] {
       isMono: true,
       label: 'Record',
       placeholder: 'r4nd0m1d0000001',
-      help: 'Its id. It is sent as it is now.',
+      help: 'Its id. The current record is sent.',
       when,
     },
   ];
