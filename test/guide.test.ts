@@ -20,6 +20,7 @@ import { notInSample } from './support/sample.ts';
 const root = fileURLToPath(new URL('..', import.meta.url));
 /** What the type checker, `npm run generate` and the tests read or write. */
 const copied = [
+  'examples/react',
   'src',
   'test',
   'tools',

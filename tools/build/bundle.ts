@@ -4,6 +4,7 @@ import { basename, sep } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { build, type BuildOptions, type OnLoadResult, type Plugin } from 'esbuild';
 import type { Build } from '../../src/base/build.ts';
+import type { DashboardCoding } from '../../src/http/server/dashboard-files.ts';
 import { makeDashboard } from './dashboard.ts';
 import { packageFolders } from './package-folders.ts';
 import { root } from './root.ts';
@@ -59,12 +60,16 @@ export async function bundleExecutable(made: Build): Promise<Bundled> {
       }),
     ),
   ]);
-  return withDashboard(joinParts(parts));
+  // A megabyte less; who accepts gzip alone gets the plain text.
+  return withDashboard(joinParts(parts), ['br']);
 }
 
 /** Adds the files of the dashboard, in a folder of their own. */
-async function withDashboard({ files, folders }: Bundled): Promise<Bundled> {
-  const dashboard = await makeDashboard();
+async function withDashboard(
+  { files, folders }: Bundled,
+  codings?: readonly DashboardCoding[],
+): Promise<Bundled> {
+  const dashboard = await makeDashboard(codings);
   const assets = [...dashboard.contents].map(([path, content]) => [`dashboard/${path}`, content] as const);
   return {
     files: new Map<string, Uint8Array>([...files, ...assets]),

@@ -69,10 +69,12 @@ const sharedByRecords = new RegExp(
 const sharedByTables = /dashboard\/src\/(?:parts\/(?:data-table|backup-words|secret-once|plot\.)|api\/audit)/;
 
 /**
- * Builds the dashboard, with a list of its files and each text in two codings beside it. Writes nothing, so that several may do so at
+ * Builds the dashboard, with a list of its files and each text in other codings beside it. Writes nothing, so that several may do so at
  * once. The same sources make the same bytes.
  */
-export async function makeDashboard(): Promise<MadeDashboard> {
+export async function makeDashboard(
+  codings: readonly DashboardCoding[] = ['br', 'gzip'],
+): Promise<MadeDashboard> {
   const { NODE_ENV: kind } = process.env;
   const { output } = (await build({
     configFile: false,
@@ -118,8 +120,8 @@ export async function makeDashboard(): Promise<MadeDashboard> {
       content: Buffer.from(part.type === 'chunk' ? part.code : part.source),
     }))
     .toSorted((one, other) => (one.path < other.path ? -1 : 1));
-  const files = parts.map(({ path, content }) => describeFile(path, content));
-  const codings = parts.flatMap(({ path, content }, index) =>
+  const files = parts.map(({ path, content }) => describeFile(path, content, codings));
+  const coded = parts.flatMap(({ path, content }, index) =>
     (files[index]?.codings ?? []).map(
       (coding) => [path + codingEndings[coding], compress(content, coding)] as const,
     ),
@@ -129,7 +131,7 @@ export async function makeDashboard(): Promise<MadeDashboard> {
     files,
     contents: new Map<string, Uint8Array>([
       ...parts.map(({ path, content }) => [path, content] as const),
-      ...codings,
+      ...coded,
       ['files.json', Buffer.from(`${JSON.stringify(files)}\n`)],
     ]),
     folders: packageFolders(inputs.map((path) => relative(root, path))),
@@ -160,12 +162,12 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-function describeFile(path: string, content: Buffer): DashboardFile {
+function describeFile(path: string, content: Buffer, codings: readonly DashboardCoding[]): DashboardFile {
   const type = types[extname(path)];
   if (type === undefined) throw new Error(`expected a type for ${path} in tools/build/dashboard.ts`);
   const isHashed = path.startsWith('assets/');
   const etag = createHash('sha256').update(content).digest('hex').slice(0, 20);
-  return { path, type, codings: isHashed ? ['br', 'gzip'] : [], etag, isHashed };
+  return { path, type, codings: isHashed ? codings : [], etag, isHashed };
 }
 
 function compress(content: Buffer, coding: DashboardCoding): Buffer {
