@@ -26,7 +26,7 @@ export async function confirm(
   if (isSure) return;
   if (io.stdin.isTTY !== true)
     throw new ConfigError(`This ${verb} ${loss}. Cannot prompt without a terminal: give --yes to do it.`);
-  const question = `This ${verb} ${loss} in ${place}. Type ${name} to go on: `;
+  const question = `This ${verb} ${loss} in ${place}. Type ${name} to confirm: `;
   if ((await askLine(io, question)) !== name)
     throw new CommandError(
       exitCodes.refused,
