@@ -108,7 +108,7 @@ describe('A24 a text beside a date field', () => {
       audit.json.items;
     const texts = Object.fromEntries(entries.map(({ details: { name, text } }) => [name, text]));
     assert.deepEqual(texts, { filter, listRule });
-    const logged = service.log.filter(({ message }) => message.includes('no time'));
+    const logged = service.log.filter(({ message }) => message.includes('invalid time'));
     assert.equal(logged.length, 2);
     // Other changes of the definition and the endpoint are not refused for what was stored before.
     const change = { method: 'PATCH', token: true } as const;
@@ -121,7 +121,7 @@ describe('A24 a text beside a date field', () => {
     await service.stop();
     const again = await startService(t, { data: older.data });
     assert.deepEqual(
-      again.log.filter(({ message }) => message.includes('no time')),
+      again.log.filter(({ message }) => message.includes('invalid time')),
       [],
     );
   });

@@ -83,7 +83,7 @@ test('a picture that its field refuses, or that cannot be had, is left out', asy
   }
   assert.ok(!issuer.paths.includes('/ann.png'));
   const failures = service.log.filter(({ message }) =>
-    message.startsWith('The picture of a sign-in provider'),
+    message.startsWith('The avatar from a sign-in provider'),
   );
   assert.equal(failures.length, 7);
 });

@@ -72,7 +72,7 @@ test('only an empty database takes a data directory that no server uses', async 
   const move = (...args: readonly string[]): Promise<CommandResult> => runInProcess(['move', ...args]);
   const nowhere = await move('--data', data);
   assert.deepEqual([nowhere.code, nowhere.stdout], [64, '']);
-  assert.match(nowhere.stderr, /^chancery: Where to\? [^\n]+--postgres\.\n$/);
+  assert.match(nowhere.stderr, /^chancery: No target: [^\n]+--postgres\.\n$/);
   assertFails(await move('--data', data, '--postgres', url), /^chancery: There is no data directory/);
   const server = await serveMain(t, data);
   assertFails(

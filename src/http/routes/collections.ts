@@ -30,7 +30,6 @@ import { listProviders } from '../../providers/configure-provider.ts';
 import { renameLabels } from '../../settings/change-settings.ts';
 import { forgetCollection, pauseBroken, reconcileAll } from '../../deliveries/endpoints/forget-collection.ts';
 import { nothing, textAnswer } from '../answer.ts';
-import { withinLimit } from '../schemas/event-schemas.ts';
 import { emptyAnswer, jsonAnswer } from '../schemas/operation.ts';
 import { listParameters } from '../schemas/parameters.ts';
 import { objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
@@ -127,7 +126,7 @@ export const collectionRoutes = [
       // Another node may have changed the definitions.
       await instance.refresh();
       const headers = { 'content-disposition': 'attachment; filename="chancery-types.ts"' };
-      return textAnswer(200, typesOf(instance.collections.all()), headers);
+      return textAnswer(200, await typesOf(instance.collections.all()), headers);
     },
   }),
   route({
@@ -245,8 +244,9 @@ export const collectionRoutes = [
 ];
 
 /** Returns the types of the collections: no key that reads definitions is bound to some. Throws bad_request for too many fields. */
-function typesOf(collections: readonly Collection[]): string {
+async function typesOf(collections: readonly Collection[]): Promise<string> {
   const typed = collections.filter(({ system }) => !system);
+  const { withinLimit } = await import('../schemas/event-schemas.ts');
   if (withinLimit(typed).length < typed.length)
     throw new AppError(
       'bad_request',
