@@ -46,7 +46,7 @@ test(
     assert.deepEqual([moved.code, moved.stderr], [0, '']);
     assert.match(
       moved.stdout,
-      /^Moved 2 instances\.\n {2}default: \d+ collections, 208 records, 203 webhooks still/,
+      /^Moved 2 instances\.\n {2}default: \d+ collections, 208 records, 203 pending webhooks/,
     );
     await assertSameRows(data, url);
 
