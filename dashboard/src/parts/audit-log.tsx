@@ -13,7 +13,7 @@ import type { DataColumn } from './data-table/table-layout.ts';
 import { Drawer } from './drawer.tsx';
 import { ExpressionInput } from './expression-input.tsx';
 import { JsonView } from './json-view.tsx';
-import { Time } from './time.tsx';
+import { timeColumn } from './data-table/time-column.tsx';
 
 /** What the address holds of it. */
 interface AuditSearch {
@@ -134,14 +134,7 @@ function columnsOf(isOpen: boolean): readonly DataColumn<AuditEntry>[] {
       cell: ({ collection, target }) => [collection, target].filter((text) => text !== '').join(' / '),
     },
     { id: 'address', label: 'Address', size: 108, sort: 'service', cell: ({ address }) => address },
-    {
-      id: 'created',
-      label: 'Time',
-      size: 168,
-      kind: 'number',
-      sort: 'service',
-      cell: ({ created }) => <Time value={created} />,
-    },
+    timeColumn,
   ];
 }
 

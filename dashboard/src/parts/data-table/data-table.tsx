@@ -10,7 +10,7 @@ import { TableHead } from './table-head.tsx';
 import { type DataColumn, useTableLayout } from './table-layout.ts';
 import { type Selection, useSelection } from './use-selection.ts';
 
-interface DataTableProps<Row extends { readonly id: string }> {
+export interface DataTableProps<Row extends { readonly id: string }> {
   /** Under which the layout of the columns is kept on this machine. */
   readonly name: string;
   readonly label: string;

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { type Log, logText } from '../../api/logs.ts';
 import type { DataColumn } from '../../parts/data-table/table-layout.ts';
-import { Time } from '../../parts/time.tsx';
+import { timeColumn } from '../../parts/data-table/time-column.tsx';
 import { callerText, executionTime, LogStatus } from './log-status.tsx';
 
 /** The columns of the log; what they are called is what the service sorts by. */
@@ -30,14 +30,7 @@ export function logColumns(isOpen: boolean): readonly DataColumn<Log>[] {
       sort: 'service',
       cell: executionTime,
     },
-    {
-      id: 'created',
-      label: 'Time',
-      size: 168,
-      kind: 'number',
-      sort: 'service',
-      cell: ({ created }) => <Time value={created} />,
-    },
+    timeColumn,
   ];
 }
 

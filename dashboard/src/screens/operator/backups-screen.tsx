@@ -4,9 +4,8 @@ import Archive from 'lucide-react/icons/archive';
 import { backUp, backupsOfAllQuery, type InstanceBackup, operatorKeys } from '../../api/operator.ts';
 import { mayOperate } from '../../api/operator-session.ts';
 import { IconButton } from '../../parts/button.tsx';
-import { DataTable } from '../../parts/data-table/data-table.tsx';
 import { RowAction } from '../../parts/data-table/row-action.tsx';
-import { hasText, TableFind } from '../../parts/data-table/table-find.tsx';
+import { FindTable } from '../../parts/data-table/find-table.tsx';
 import type { DataColumn } from '../../parts/data-table/table-layout.ts';
 import { Notice } from '../../parts/notice.tsx';
 import { ageOf } from '../../parts/percent.ts';
@@ -45,28 +44,23 @@ function BackupsOfAll() {
           <Schedule cron={data.cron} next={data.next} items={data.items} />
         </div>
       )}
-      <DataTable
+      <FindTable
         name="operator-backups"
         label="Backups"
         countOf={(count) => plural(count, 'instance')}
         columns={mayOperate('instances:write') ? columnsWithAction : columns}
-        rows={data?.items
-          .filter(({ slug }) => hasText(find, [slug]))
-          .map((backup) => ({ ...backup, id: backup.instance }))}
+        rows={data?.items.map((backup) => ({ ...backup, id: backup.instance }))}
         error={error}
         onRetry={() => void refetch()}
         sort={sort}
         onSort={(next) => set({ sort: next })}
-        filters={
-          <TableFind
-            label="Find an instance"
-            placeholder="Find by slug"
-            find={find}
-            onFind={(text) => set({ find: text })}
-          />
-        }
-        empty={<p className="data-empty soft">No results for “{find}”</p>}
-        scope={find}
+        find={{
+          text: find,
+          label: 'Find an instance',
+          placeholder: 'Find by slug',
+          textsOf: ({ slug }) => [slug],
+          onFind: (text) => set({ find: text }),
+        }}
         {...(mayOperate('instances:write') && {
           renderBulk: (rows: readonly BackupRow[], clear: () => void) => (
             <BackUpAll rows={rows} onDone={clear} />

@@ -7,7 +7,8 @@ import { DataTable } from '../../parts/data-table/data-table.tsx';
 import { pagesOf } from '../../parts/data-table/pages-of.ts';
 import type { DataColumn } from '../../parts/data-table/table-layout.ts';
 import { Empty } from '../../parts/empty.tsx';
-import { plural, Time } from '../../parts/time.tsx';
+import { timeColumn } from '../../parts/data-table/time-column.tsx';
+import { plural } from '../../parts/time.tsx';
 import { OperatorPage } from './operator-page.tsx';
 
 const route = getRouteApi('/operator/$section');
@@ -68,14 +69,7 @@ const columns: readonly DataColumn<NamedEvent>[] = [
       return details === '' ? null : <span className="mono soft">{details}</span>;
     },
   },
-  {
-    id: 'created',
-    label: 'Time',
-    size: 168,
-    kind: 'number',
-    sort: 'service',
-    cell: ({ created }) => <Time value={created} />,
-  },
+  timeColumn,
 ];
 
 function detailsOf({ slug: _slug, ...rest }: NamedEvent['data']): string {

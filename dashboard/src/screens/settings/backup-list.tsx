@@ -11,9 +11,8 @@ import { useSession } from '../../api/session.ts';
 import { byteSize } from '../../parts/byte-size.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
-import { DataTable } from '../../parts/data-table/data-table.tsx';
 import { RowAction } from '../../parts/data-table/row-action.tsx';
-import { hasText, TableFind } from '../../parts/data-table/table-find.tsx';
+import { FindTable } from '../../parts/data-table/find-table.tsx';
 import type { DataColumn } from '../../parts/data-table/table-layout.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { messageOf } from '../../parts/notice.tsx';
@@ -54,30 +53,24 @@ export function BackupList({ backups, error, onRetry, jobs }: BackupListProps) {
   );
   return (
     <>
-      <DataTable
+      <FindTable
         name="backups"
         label="Backups"
         countOf={(count) => plural(count, 'backup')}
         columns={[...columns, actionsOf({ isBusy, jobs, onRestore: setRestoring })]}
-        rows={backups
-          ?.filter(({ key }) => hasText(find, [key]))
-          .map((backup) => ({ ...backup, id: backup.key }))}
+        rows={backups?.map((backup) => ({ ...backup, id: backup.key }))}
         error={error}
         onRetry={onRetry}
         sort={sort}
         onSort={(next) => set({ sort: next })}
-        filters={
-          <TableFind
-            label="Find a backup"
-            placeholder="Find by name"
-            find={find}
-            onFind={(next) => set({ find: next })}
-          />
-        }
-        empty={
-          backups?.length === 0 ? <NoBackups /> : <p className="data-empty soft">No results for “{find}”</p>
-        }
-        scope={find}
+        find={{
+          text: find,
+          label: 'Find a backup',
+          placeholder: 'Find by name',
+          textsOf: ({ key }) => [key],
+          onFind: (next) => set({ find: next }),
+        }}
+        none={<NoBackups />}
         renderBulk={(rows, clear) => <DeleteBackups rows={rows} isDisabled={isBusy} onDone={clear} />}
       />
       {restoring !== undefined && (

@@ -8,9 +8,8 @@ import { apiUrl, call, type Collection } from '../../api/client.ts';
 import { useLoadedCollections } from '../../api/collections.ts';
 import { type ApiKey, keysQuery } from '../../api/keys.ts';
 import { Button } from '../../parts/button.tsx';
-import { DataTable } from '../../parts/data-table/data-table.tsx';
 import { RowAction } from '../../parts/data-table/row-action.tsx';
-import { hasText, TableFind } from '../../parts/data-table/table-find.tsx';
+import { FindTable } from '../../parts/data-table/find-table.tsx';
 import type { DataColumn } from '../../parts/data-table/table-layout.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { parseTime, plural, Time } from '../../parts/time.tsx';
@@ -77,26 +76,23 @@ function KeyTable({ keys, error, onRetry }: KeyTableProps) {
   const collections = useLoadedCollections();
   const columns = useMemo(() => columnsOf(collections ?? []), [collections]);
   return (
-    <DataTable
+    <FindTable
       name="keys"
       label="API keys"
       countOf={(count) => plural(count, 'API key')}
       columns={columns}
-      rows={keys?.filter(({ id, name, scopes }) => hasText(find, [id, name, ...scopes]))}
+      rows={keys}
       error={error}
       onRetry={onRetry}
       sort={sort}
       onSort={(next) => set({ sort: next })}
-      filters={
-        <TableFind
-          label="Find an API key"
-          placeholder="Find by name or scope"
-          find={find}
-          onFind={(next) => set({ find: next })}
-        />
-      }
-      empty={<p className="data-empty soft">No results for “{find}”</p>}
-      scope={find}
+      find={{
+        text: find,
+        label: 'Find an API key',
+        placeholder: 'Find by name or scope',
+        textsOf: ({ id, name, scopes }) => [id, name, ...scopes],
+        onFind: (next) => set({ find: next }),
+      }}
       renderBulk={(rows, clear) => <Revoke keys={rows} onDone={clear} />}
     />
   );
