@@ -124,7 +124,7 @@ test('what the service refuses stands at its field', { skip }, async (t) => {
   await page.locator('[data-rule="listRule"]').getByRole('radio', { name: 'Expression' }).click();
   await page.getByLabel('List rule').fill("nothing = 'a'");
   await page.getByRole('button', { name: 'Review' }).click();
-  await page.getByText('The definition is refused').waitFor();
+  await page.getByText('The definition was rejected').waitFor();
   assert.equal(
     await page.locator('[data-rule="listRule"] .field-error').innerText(),
     'Unknown field "nothing" at position 0.',

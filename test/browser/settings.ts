@@ -50,7 +50,7 @@ test(
     await page.getByLabel('Name').fill('nightly import');
     await page.getByRole('checkbox', { name: 'records:read' }).check();
     await page.getByRole('button', { name: 'notes', exact: true }).click();
-    await page.getByRole('button', { name: 'Make the key' }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByText('Copy it now').waitFor();
     const key = await page.locator('.settings-card pre').first().innerText();
     assert.match(key, /^ck_\w{58}$/);
@@ -208,7 +208,7 @@ test('definitions leave as a file and come back by a plan that is shown first', 
     /export interface NotesRecord \{[^}]*price: number;/,
   );
   await page.getByLabel('Definitions', { exact: true }).fill(text);
-  await page.getByRole('button', { name: 'Show what would change' }).click();
+  await page.getByRole('button', { name: 'Review changes' }).click();
   await page.getByText('No changes: everything is already like this').waitFor();
   const notes = definitions.find(({ name }) => name === 'notes');
   assert.ok(notes !== undefined);

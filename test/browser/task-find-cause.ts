@@ -125,7 +125,7 @@ test('a paused endpoint is found within five clicks of the sign-in', { skip }, a
   await stage.delivery(order, ({ status }) => status === 'pending');
   const { page, clicks } = await signIn(stage);
   await clicks.click(page.getByRole('button', { name: '1 endpoint paused' }));
-  await page.getByText('It was paused by hand. Deliveries queue up until it is resumed.').waitFor();
+  await page.getByText('Paused by a user. Deliveries queue up until it is resumed.').waitFor();
   t.diagnostic(`${clicks.count()} clicks from the overview`);
   const story = await openStory(page, clicks);
   const line = story.getByRole('list', { name: 'Not delivered' }).getByRole('listitem');

@@ -55,10 +55,11 @@ export function undoLast(queries: QueryClient, { id }: Collection): Promise<void
 
 let lastUndo = Promise.resolve();
 
-/** Runs one undo at a time: each makes the revision that the next one expects. */
+/** Runs one undo at a time: each makes the revision that the next one expects. One that fails keeps no other from running. */
 function inTurn(work: () => Promise<void>): Promise<void> {
-  lastUndo = lastUndo.then(work);
-  return lastUndo;
+  const turn = lastUndo.then(work);
+  lastUndo = turn.catch(() => undefined);
+  return turn;
 }
 
 interface SavedEdit {
