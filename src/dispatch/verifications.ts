@@ -75,8 +75,9 @@ export class Verifications {
         throw new AppError('conflict', 'Its receiver is being asked at this moment.');
       try {
         await this.#ask(instance, endpoint);
-      } finally {
+      } catch (error) {
         await endChallenge(instance, endpoint);
+        throw error;
       }
     } finally {
       this.#release(instance.id);

@@ -3,6 +3,7 @@ import type { Endpoint } from '../../endpoints/endpoint.ts';
 import { sendingStatus } from '../../endpoints/must-verify.ts';
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
 import { sql } from '../../sql/sql.ts';
+import type { Transaction } from '../../storage/database.ts';
 import { sendWaiting } from '../delivery-outcomes.ts';
 import { changeEndpoint } from './change-endpoint.ts';
 import { renewLane } from './reopen-lane.ts';
@@ -26,16 +27,18 @@ export async function beginChallenge(
   return rows.length > 0;
 }
 
-/** Ends the lease of {@link beginChallenge}. */
+/** Ends the lease of {@link beginChallenge} where no outcome is stored. */
 export async function endChallenge(
   { database }: Pick<WebhookInstance, 'database'>,
   { number }: Pick<Endpoint, 'number'>,
 ): Promise<void> {
-  const { names } = database;
-  await database.write((tx) =>
-    tx.run(sql`
-      UPDATE ${names.table('$endpoint')} SET challenged_until = 0 WHERE ${names.instance.condition} AND position = ${number}`),
-  );
+  await database.write((tx) => endLease(tx, number));
+}
+
+async function endLease(tx: Transaction, number: number): Promise<void> {
+  const { names } = tx;
+  await tx.run(sql`
+    UPDATE ${names.table('$endpoint')} SET challenged_until = 0 WHERE ${names.instance.condition} AND position = ${number}`);
 }
 
 /** How a receiver has answered a challenge. */
@@ -47,8 +50,9 @@ export type ChallengeOutcome =
   | { readonly kind: 'unneeded' };
 
 /**
- * Stores how the receiver of an endpoint has answered, and returns the endpoint. Nothing changes where the URL is another by now: the answer
- * says nothing about that. Throws not_found.
+ * Stores how the receiver of an endpoint has answered, and returns the endpoint. The lease ends with that, as whoever resumes the endpoint
+ * next has its receiver challenged again. Nothing else changes where the URL is another by now: the answer says nothing about that. Throws
+ * not_found.
  */
 export async function saveOutcome(
   instance: WebhookInstance,
@@ -56,6 +60,7 @@ export async function saveOutcome(
   outcome: ChallengeOutcome,
 ): Promise<Endpoint> {
   const changed = await changeEndpoint(instance, endpoint.id, async (tx, existing) => {
+    if (outcome.kind !== 'unneeded') await endLease(tx, existing.number);
     if (existing.url !== endpoint.url || existing.verified !== '') return existing;
     const after = afterOutcome(instance, existing, outcome);
     await instance.endpoints.update(tx, after);
