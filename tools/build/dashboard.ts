@@ -40,7 +40,7 @@ const lazyParts = [
 ];
 /** With what every screen requests: each module would otherwise be a file of its own beside the lazy parts. */
 const sharedParts = new RegExp(
-  String.raw`dashboard/src/(?:parts/(?!${lazyParts.join('|')})|browser|app|api/(?:settings|last-day|logs|live-changes|expressions))|lucide-react|react-router|useInfiniteQuery`,
+  String.raw`dashboard/src/(?:parts/(?!${lazyParts.join('|')})|browser|app|api/(?:settings|last-day|logs|live-changes|expressions|read-blob))|lucide-react|react-router|useInfiniteQuery`,
 );
 /** What places menus and popovers, which come when a button that opens one is reached. */
 const floatingParts =

@@ -1,7 +1,8 @@
 import type { LucideIcon } from 'lucide-react';
 import Check from 'lucide-react/icons/check';
-import { createContext, use, useEffect, useState, type ReactNode } from 'react';
+import { createContext, use, useEffect, type ReactNode } from 'react';
 import { type Radix, type TriggerElement, useOpener, useRadix } from './use-opener.tsx';
+import { type Point, usePointAnchor } from './use-point-anchor.ts';
 
 const MenuContext = createContext<Radix['menu'] | undefined>(undefined);
 
@@ -61,15 +62,15 @@ export function Menu({ trigger, children, align = 'end', findNext }: MenuProps) 
 
 interface PointMenuProps {
   readonly label: string;
-  readonly point: { readonly x: number; readonly y: number };
+  readonly point: Point;
   readonly children: ReactNode;
   readonly onClose: () => void;
 }
 
 /** A list of actions where the pointer is. */
-export function PointMenu({ label, point: { x, y }, children, onClose }: PointMenuProps) {
+export function PointMenu({ label, point, children, onClose }: PointMenuProps) {
   const { radix, load } = useRadix(true);
-  const [anchor] = useState(() => ({ current: { getBoundingClientRect: () => new DOMRect(x, y, 0, 0) } }));
+  const anchor = usePointAnchor(point);
   useEffect(load);
   const Primitive = radix?.menu;
   if (Primitive === undefined) return null;

@@ -10,6 +10,7 @@ import { apiUrl, type Collection, type Field, type RecordModel } from '../../api
 import { copyText } from '../../parts/copy-button.tsx';
 import { MenuItem, MenuLine, PointMenu } from '../../parts/menu.tsx';
 import { showToast } from '../../parts/toast.tsx';
+import type { Point } from '../../parts/use-point-anchor.ts';
 import { cellCondition } from './cell-condition.ts';
 import { cellText } from './cell-value.tsx';
 import { addCondition } from './filter-terms.ts';
@@ -18,7 +19,7 @@ interface CellMenuProps {
   readonly collection: Collection;
   readonly record: RecordModel;
   readonly field: Field;
-  readonly point: { readonly x: number; readonly y: number };
+  readonly point: Point;
   readonly filter: string;
   readonly onFilter: (filter: string) => void;
   readonly onOpen: () => void;

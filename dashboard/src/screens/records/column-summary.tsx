@@ -5,13 +5,14 @@ import { call, type Collection, type Field } from '../../api/client.ts';
 import { IconButton } from '../../parts/button.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { plural } from '../../parts/time.tsx';
+import { type Point, usePointAnchor } from '../../parts/use-point-anchor.ts';
 import { cellCondition } from './cell-condition.ts';
 import { cellText } from './cell-value.tsx';
 
 interface ColumnSummaryProps {
   readonly collection: Collection;
   readonly field: Field;
-  readonly point: { readonly x: number; readonly y: number };
+  readonly point: Point;
   readonly onFilter: (filter: string) => void;
   readonly onClose: () => void;
 }
@@ -19,19 +20,14 @@ interface ColumnSummaryProps {
 /** What the values of a column are over all records, to find those that are wrong: a click filters by a value. */
 export function ColumnSummary({ collection, field, point, onFilter, onClose }: ColumnSummaryProps) {
   const { data, error, refetch } = useQuery(summaryQuery(collection, field));
+  const anchor = usePointAnchor(point);
   const choose = (condition: string): void => {
     onFilter(condition);
     onClose();
   };
   return (
     <Popover.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
-      <Popover.Anchor asChild>
-        <span
-          className="menu-point"
-          aria-hidden
-          style={{ insetInlineStart: point.x, insetBlockStart: point.y }}
-        />
-      </Popover.Anchor>
+      <Popover.Anchor virtualRef={anchor} />
       <Popover.Portal>
         <Popover.Content
           className="floating summary"

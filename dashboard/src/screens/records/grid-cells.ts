@@ -6,6 +6,7 @@ import { cellText, isFixed } from './cell-value.tsx';
 import type { GridMovement } from './grid-keys.ts';
 import type { GridColumn, RowActions } from './grid-row.tsx';
 import type { Selection } from '../../parts/data-table/use-selection.ts';
+import type { Point } from '../../parts/use-point-anchor.ts';
 
 /** A cell that is being edited or has its menu open. */
 export interface CellPlace {
@@ -13,13 +14,13 @@ export interface CellPlace {
   readonly field: string;
   /** What was typed on it. */
   readonly text?: string;
-  readonly point?: { readonly x: number; readonly y: number };
+  readonly point?: Point;
 }
 
 /** A column whose summary is shown, and where. */
 export interface ColumnPlace {
   readonly field: string;
-  readonly point: { readonly x: number; readonly y: number };
+  readonly point: Point;
 }
 
 interface CellOptions {

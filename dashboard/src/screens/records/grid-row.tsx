@@ -2,6 +2,7 @@ import PanelRight from 'lucide-react/icons/panel-right';
 import { memo } from 'react';
 import type { Collection, Field, RecordModel } from '../../api/client.ts';
 import { CellValue, isEndAligned } from './cell-value.tsx';
+import type { Point } from '../../parts/use-point-anchor.ts';
 
 /** A column as a row needs it: plain values, which a row compares to know that it need not be drawn again. */
 export interface GridColumn {
@@ -19,7 +20,7 @@ export interface RowActions {
   readonly open: (id: string) => void;
   readonly toggle: (id: string, isRange: boolean) => void;
   readonly edit: (id: string, field: string) => void;
-  readonly showMenu: (id: string, field: string, point: { readonly x: number; readonly y: number }) => void;
+  readonly showMenu: (id: string, field: string, point: Point) => void;
 }
 
 interface RowProps {

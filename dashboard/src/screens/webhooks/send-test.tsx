@@ -82,7 +82,7 @@ function Outcome({ delivery }: { readonly delivery: Delivery }) {
 function adviceOf(kind: Delivery['attempts'][number]['kind'] | undefined): string {
   switch (kind) {
     case 'timeout':
-      return 'Answer first, then do the work.';
+      return 'Respond first, then do the work.';
     case 'dns':
       return 'Check the host name in the URL.';
     case 'connect':
