@@ -1,4 +1,5 @@
 /** Takes a picture of every screen, light and dark, on a desk and on a phone, into test/browser/pictures, and has axe look at each. */
+import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -97,7 +98,7 @@ const screens: readonly PicturedScreen[] = [
   { name: 'overview', path: 'overview', ready: '.counts' },
   { name: 'records', path: 'c/orders?sort=-ordered', ready: '.row .chip' },
   { name: 'records-products', path: 'c/products', ready: '.row' },
-  { name: 'records-filter', path: `c/orders?filter=total>100%26%26status='paid'`, ready: '.row' },
+  { name: 'records-filter', path: `c/orders?filter=total>100%26%26status='shipped'`, ready: '.row' },
   {
     name: 'records-filter-error',
     path: `c/products?filter=price>>10`,
@@ -112,6 +113,32 @@ const screens: readonly PicturedScreen[] = [
     name: 'record-story',
     path: 'c/orders?record=FIRST&view=story',
     ready: '.endpoint-line, .event-delivered',
+  },
+  {
+    name: 'record-revisions',
+    path: 'c/orders?record=FIRST&view=story',
+    ready: '.endpoint-line, .event-delivered',
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Compare revisions' }).click();
+      await page.getByRole('region', { name: 'Compare revisions' }).waitFor();
+    },
+  },
+  {
+    name: 'column-summary',
+    path: 'c/orders',
+    ready: '.row .chip',
+    act: async (page) => {
+      await page.locator('.head-cell', { hasText: 'total' }).click({ button: 'right' });
+      await page.getByRole('list', { name: 'Most frequent values' }).waitFor();
+    },
+  },
+  {
+    name: 'records-marked',
+    path: 'c/orders',
+    ready: '.row .chip',
+    act: async (page) => {
+      for (const row of [0, 1, 3]) await page.locator('.row').nth(row).getByRole('checkbox').check();
+    },
   },
   { name: 'record-relations', path: 'c/orders?record=FIRST&view=relations', ready: '.relations-group' },
   { name: 'events', path: 'events', ready: '.data-table .badge' },
@@ -129,6 +156,12 @@ const screens: readonly PicturedScreen[] = [
   { name: 'settings', path: 'settings/general', ready: '.settings-form' },
   { name: 'settings-keys', path: 'settings/keys', ready: '.empty, .table-main' },
   { name: 'settings-key-new', path: 'settings/keys?create=yes', ready: '.settings-card' },
+  { name: 'settings-access', path: 'settings/access', ready: '.settings-form' },
+  { name: 'settings-files', path: 'settings/files', ready: '.settings-form' },
+  { name: 'settings-portals', path: 'settings/portals', ready: '.settings-form' },
+  { name: 'settings-accounts', path: 'settings/accounts', ready: '.settings-form' },
+  { name: 'settings-requests', path: 'settings/requests', ready: '.settings-form' },
+  { name: 'settings-logs', path: 'settings/logs', ready: '.settings-form' },
   { name: 'settings-mail', path: 'settings/mail', ready: '.settings-form' },
   { name: 'settings-templates', path: 'settings/templates', ready: '.settings-form' },
   { name: 'settings-rate-limits', path: 'settings/rate-limits', ready: '.settings-rules' },
@@ -179,6 +212,21 @@ const screens: readonly PicturedScreen[] = [
   },
   { name: 'new-collection', path: 'new-collection', ready: '.schema-field' },
   {
+    name: 'new-view',
+    path: 'new-collection',
+    ready: '.schema-field',
+    act: async (page) => {
+      await page.getByRole('radio', { name: 'View' }).click();
+      await page
+        .getByRole('textbox', { name: 'Query' })
+        .fill(
+          'SELECT c.id, c.name, count(o.id) AS orders FROM customers c JOIN orders o ON o.customer = c.id GROUP BY c.id',
+        );
+      await page.getByRole('button', { name: 'Try query' }).click();
+      await page.getByRole('list', { name: 'Fields of the view' }).waitFor();
+    },
+  },
+  {
     name: 'collection-api',
     path: 'c/products/api',
     ready: '.code',
@@ -212,9 +260,18 @@ const screens: readonly PicturedScreen[] = [
     act: async (page) => {
       await page.locator('.table-link').first().click();
       await page.getByRole('button', { name: 'Replay …' }).click();
-      await page.getByLabel('Everything').check();
+      await page.getByRole('complementary').getByLabel('Everything').check();
       await page.getByRole('button', { name: 'Count' }).click();
       await page.getByText('to 1 endpoint').waitFor();
+    },
+  },
+  {
+    name: 'webhooks-as-code',
+    path: 'webhooks',
+    ready: '.table-link',
+    act: async (page) => {
+      await page.getByRole('button', { name: 'As code' }).click();
+      await page.locator('.drawer').waitFor();
     },
   },
   {
@@ -223,7 +280,11 @@ const screens: readonly PicturedScreen[] = [
     ready: '.row',
     act: async (page) => {
       await page.keyboard.press('Control+k');
-      await page.getByRole('option').first().waitFor();
+      await page.keyboard.type('bak');
+      await page
+        .getByRole('option', { name: /Bakery/ })
+        .first()
+        .waitFor();
     },
   },
 ];
@@ -245,9 +306,21 @@ test('every screen, in pictures', { skip: withoutChromium }, async (t) => {
           });
           await page.screenshot({ path: `${folder}/${screen.name}-${device}-${colorScheme}.png` });
           await assertAccessible(page, screen.name);
+          await assertStill(page);
           await page.context().close();
         });
 });
+
+/** The shell has what scrolls in it: the page around it must not. */
+async function assertStill(page: Page): Promise<void> {
+  const scrolls = await page.evaluate<readonly number[]>(
+    `document.querySelector('.shell') === null ? [] : [scrollBy(50, 50), scrollX, scrollY].slice(1)`,
+  );
+  assert.ok(
+    scrolls.every((offset) => offset === 0),
+    'the page scrolls',
+  );
+}
 
 interface Showing {
   readonly screen: PicturedScreen;
@@ -287,14 +360,11 @@ async function fill({ pb }: BrowserStage): Promise<string> {
     body: { collections: [...world.collections, everything], deleteMissing: false },
   });
   const { url } = await pb.send<{ url: string }>('/api/webhooks/catchers', { method: 'POST' });
-  for (const [target, description] of [
-    [url, 'The shop in Berlin'],
-    [`${url}?status=503`, 'The accounts of last year'],
+  for (const endpoint of [
+    { url, description: 'Storefront' },
+    { url: `${url}?status=503`, description: 'Accounting', events: ['record.create'] },
   ])
-    await pb.send('/api/webhooks/endpoints', {
-      method: 'POST',
-      body: { url: target, description, schedule: [3_600] },
-    });
+    await pb.send('/api/webhooks/endpoints', { method: 'POST', body: { ...endpoint, schedule: [3_600] } });
   for (const [collection, records] of world.records)
     for (let start = 0; start < records.length; start += 50) {
       const batch = pb.createBatch();
@@ -302,18 +372,22 @@ async function fill({ pb }: BrowserStage): Promise<string> {
         batch.collection(collection).create({ ...record });
       await batch.send();
     }
-  const { items } = await pb.collection('orders').getList(1, 1);
-  return items[0]?.id ?? '';
+  const order = await pb.collection('orders').getFirstListItem("status='paid'", { sort: '-number' });
+  return order.id;
 }
 
-/** Changes the order, and has a catcher told of it that refuses the first attempt. Returns the ids of the event and the delivery. */
+/** Ships the order: one endpoint refuses the webhook, and the filter of another does not match. Returns the ids of the event and the delivery. */
 async function tell({ pb }: BrowserStage, order: string): Promise<Readonly<Record<string, string>>> {
   const catcher = await pb.send<{ url: string }>('/api/webhooks/catchers', { method: 'POST' });
-  const body = { url: `${catcher.url}?status=503`, description: 'The warehouse', schedule: [1, 3_600] };
+  const body = { url: `${catcher.url}?status=503`, description: 'Warehouse', schedule: [1, 3_600] };
   const { id } = await pb.send<{ id: string }>('/api/webhooks/endpoints', { method: 'POST', body });
-  const portal = { name: 'The warehouse', scopes: ['webhooks:read', 'webhooks:write'], endpoints: [id] };
+  await pb.send('/api/webhooks/endpoints', {
+    method: 'POST',
+    body: { url: catcher.url, description: 'Fraud check', collections: ['orders'], filter: 'total > 500' },
+  });
+  const portal = { name: 'Warehouse', scopes: ['webhooks:read', 'webhooks:write'], endpoints: [id] };
   const { key } = await pb.send<{ key: string }>('/api/keys', { method: 'POST', body: portal });
-  await pb.collection('orders').update(order, { note: 'Ring once.' });
+  await pb.collection('orders').update(order, { status: 'shipped', note: 'Leave at the gate.' });
   return eventually('two attempts were made', async () => {
     const { items } = await pb.send<{ items: readonly Told[] }>('/api/webhooks/deliveries', {
       query: { filter: `endpoint='${id}'` },

@@ -78,7 +78,7 @@ test(
     await page.getByText('1 delivery to 1 endpoint').waitFor();
     assert.equal(stage.receiver.requests.length, 1, 'nothing is sent before the count was seen');
     await page.getByRole('button', { name: 'Send 1 delivery', exact: true }).click();
-    await page.getByText('1 delivery delivered').waitFor();
+    await page.getByText('1 delivered').waitFor();
     const ids = stage.receiver.requests.map(({ headers }) => headers['webhook-id']);
     assert.deepEqual(ids, [event, event]);
     await assertAccessible(page, 'event');

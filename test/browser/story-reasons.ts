@@ -73,7 +73,7 @@ test(
       'Edit events',
       'Backfill …',
     ]);
-    await story.getByText('1 delivery delivered').waitFor();
+    await story.getByText('1 delivered').waitFor();
     assert.equal(await story.getByText('Delivered', { exact: true }).isVisible(), false, 'it is folded');
     await assertAccessible(page, 'story with reasons');
     await story.getByRole('link', { name: 'Created' }).click();

@@ -27,7 +27,7 @@ test('a story tells what changed, who was told, and mends what did not arrive', 
   assert.equal(await events.first().locator('dt').count(), 1, 'what counts by itself is left out');
   await events.first().getByText('Gave up').waitFor();
   await events.last().getByText('1001').waitFor();
-  const delivered = events.last().getByText('1 delivery delivered');
+  const delivered = events.last().getByText('1 delivered');
   assert.equal(
     await events.last().getByText('Delivered', { exact: true }).isVisible(),
     false,

@@ -12,7 +12,7 @@ import { deliveries, eventTitle, explainDelivery } from './delivery-words.ts';
 import { endpointLabel } from './endpoint-words.ts';
 import { milliseconds } from './percent.ts';
 import { Resend } from './resend.tsx';
-import { Time } from './time.tsx';
+import { Time, timeWidth } from './time.tsx';
 import { type DeliveriesSearch, toSelection } from './event-search.ts';
 import { LogFilters } from './log-filters.tsx';
 
@@ -129,7 +129,7 @@ function columnsOf(
     {
       id: 'created',
       label: 'Created',
-      size: 168,
+      size: timeWidth,
       kind: 'number',
       sort: 'service',
       cell: ({ created }) => <Time value={created} />,

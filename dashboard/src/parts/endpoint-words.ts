@@ -45,7 +45,7 @@ export function explainEndpoint(
     return laneStandings[lane.state](lane);
   if (lastDay !== undefined && lastDay.attempts > 0 && lastDay.delivered === 0)
     return {
-      tone: 'retrying',
+      tone: 'failed',
       word: 'Failing',
       reason: `Nothing was delivered in the last 24 hours: ${plural(lastDay.attempts, 'attempt')} failed.`,
       next: '',

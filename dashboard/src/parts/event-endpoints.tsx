@@ -5,7 +5,7 @@ import type { Delivery, Event, Surroundings } from '../api/events.ts';
 import { type EndpointExplanation, explanationQuery } from '../api/explanations.ts';
 import { mayChangeWebhooks } from '../api/session.ts';
 import { DeliveryLine } from './delivery-line.tsx';
-import { deliveries as countOf, type DeliveryTone, explainDelivery } from './delivery-words.ts';
+import { type DeliveryTone, explainDelivery } from './delivery-words.ts';
 import { MoreRows } from './more-rows.tsx';
 import { endpointLabel } from './endpoint-words.ts';
 import { FailureNotice, Notice } from './notice.tsx';
@@ -40,7 +40,7 @@ export function EventEndpoints({ event, surroundings }: EventEndpointsProps) {
       />
       {delivered.length > 0 && (
         <details className="event-delivered">
-          <summary>{countOf(delivered.length)} delivered</summary>
+          <summary>{delivered.length.toLocaleString()} delivered</summary>
           <ul className="panel endpoint-lines" aria-label="Delivered">
             {delivered.map((delivery) => (
               <DeliveryLine key={delivery.id} delivery={delivery} surroundings={surroundings} />

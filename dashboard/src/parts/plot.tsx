@@ -72,6 +72,7 @@ export function Plot({
             <Marks series={series} index={index} kind={kind} yOf={yOf} />
           </g>
         ))}
+        {kind === 'lines' && <Lines series={series} yOf={yOf} />}
       </svg>
       <div className="plot-axis" aria-hidden>
         {axisOf(times.length).map((index) => (
@@ -99,6 +100,8 @@ function Marks({ series, index, kind, yOf }: MarksProps) {
   return series.map(({ name, tone, values }) => {
     const value = values[index] ?? null;
     if (value === null || (kind === 'bars' && value === 0)) return null;
+    // Its line joins it to its neighbours; one that has none is seen as a mark.
+    if (kind === 'lines' && (values[index - 1] ?? values[index + 1] ?? null) !== null) return null;
     const start = base;
     if (kind === 'bars') base += value;
     const top = height - yOf(start + value);
@@ -114,6 +117,26 @@ function Marks({ series, index, kind, yOf }: MarksProps) {
         width={kind === 'bars' ? width - 2 : width}
         y={kind === 'bars' ? Math.min(top, height - 2) : Math.min(top, height - length)}
         height={length}
+      />
+    );
+  });
+}
+
+/** Joins the values of a series; where one is missing, its line has a gap. */
+function Lines({ series, yOf }: Pick<MarksProps, 'series' | 'yOf'>) {
+  return series.map(({ name, tone, values }) => {
+    const points = values.map((value, index) => {
+      if (value === null) return '';
+      const command = (values[index - 1] ?? null) === null ? 'M' : 'L';
+      return `${command}${(index + 0.5) * width} ${Math.max(1, height - 1 - yOf(value))}`;
+    });
+    return (
+      <path
+        key={name}
+        className="plot-trace"
+        data-tone={tone}
+        d={points.join('')}
+        vectorEffect="non-scaling-stroke"
       />
     );
   });

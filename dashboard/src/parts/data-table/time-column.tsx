@@ -1,11 +1,11 @@
-import { Time } from '../time.tsx';
+import { Time, timeWidth } from '../time.tsx';
 import type { DataColumn } from './table-layout.ts';
 
 /** When the entry of a log was made: the service sorts by it. */
 export const timeColumn: DataColumn<{ readonly created: string }> = {
   id: 'created',
   label: 'Time',
-  size: 168,
+  size: timeWidth,
   kind: 'number',
   sort: 'service',
   cell: ({ created }) => <Time value={created} />,

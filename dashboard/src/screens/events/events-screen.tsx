@@ -19,7 +19,7 @@ import { Empty } from '../../parts/empty.tsx';
 import { EventPlot } from '../../parts/plot-webhooks.tsx';
 import { RecordLink } from '../../parts/record-link.tsx';
 import { Resend } from '../../parts/resend.tsx';
-import { plural, Time } from '../../parts/time.tsx';
+import { plural, Time, timeWidth } from '../../parts/time.tsx';
 import { decodeEventSearch, type EventSearch, toSelection } from '../../parts/event-search.ts';
 import { LogFilters } from '../../parts/log-filters.tsx';
 import { useNewEvents } from './new-events.ts';
@@ -139,7 +139,7 @@ const columns: readonly DataColumn<Event>[] = [
   {
     id: 'created',
     label: 'Created',
-    size: 168,
+    size: timeWidth,
     kind: 'number',
     sort: 'service',
     cell: ({ created }) => <Time value={created} />,

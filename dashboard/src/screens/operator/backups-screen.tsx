@@ -9,7 +9,7 @@ import { FindTable } from '../../parts/data-table/find-table.tsx';
 import type { DataColumn } from '../../parts/data-table/table-layout.ts';
 import { Notice } from '../../parts/notice.tsx';
 import { ageOf } from '../../parts/percent.ts';
-import { plural, Time } from '../../parts/time.tsx';
+import { plural, Time, timeWidth } from '../../parts/time.tsx';
 import { BackupFailure, BackupSize, LastBackup, LastVerification } from './backup-cells.tsx';
 import { OperatorPage } from './operator-page.tsx';
 import type { OperatorSearch } from './operator-search.ts';
@@ -162,7 +162,7 @@ const columns: readonly DataColumn<BackupRow>[] = [
   {
     id: 'verification',
     label: 'Last verification',
-    size: 168,
+    size: timeWidth,
     kind: 'number',
     sort: ({ lastVerification }) => lastVerification?.ended ?? '',
     cell: (backup) => <LastVerification backup={backup} />,

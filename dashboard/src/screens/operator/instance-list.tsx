@@ -13,7 +13,7 @@ import { RowAction } from '../../parts/data-table/row-action.tsx';
 import type { DataColumn } from '../../parts/data-table/table-layout.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { ExpressionInput } from '../../parts/expression-input.tsx';
-import { plural, Time } from '../../parts/time.tsx';
+import { plural, Time, timeWidth } from '../../parts/time.tsx';
 import { bytesText } from './instance-values.ts';
 import { LabelChips } from './label-chips.tsx';
 import type { OperatorSearch } from './operator-search.ts';
@@ -180,7 +180,7 @@ const usage: readonly DataColumn<InstanceRow>[] = [
 const created: DataColumn<InstanceRow> = {
   id: 'created',
   label: 'Created',
-  size: 168,
+  size: timeWidth,
   kind: 'number',
   sort: 'service',
   cell: ({ instance }) => <Time value={instance.created} />,

@@ -6,7 +6,7 @@ import type { Schemas } from '../../api/schema.ts';
 import { DataTable } from '../../parts/data-table/data-table.tsx';
 import type { DataColumn } from '../../parts/data-table/table-layout.ts';
 import { Empty } from '../../parts/empty.tsx';
-import { duration, plural, Time } from '../../parts/time.tsx';
+import { duration, plural, Time, timeWidth } from '../../parts/time.tsx';
 import { OperatorPage } from './operator-page.tsx';
 
 const route = getRouteApi('/operator/$section');
@@ -63,7 +63,7 @@ const columns: readonly DataColumn<Schemas['Node']>[] = [
   {
     id: 'started',
     label: 'Started',
-    size: 168,
+    size: timeWidth,
     kind: 'number',
     sort: ({ started }) => started,
     cell: ({ started }) => <Time value={started} />,

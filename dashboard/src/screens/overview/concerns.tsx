@@ -180,9 +180,10 @@ function causesOf(rows: readonly Standing[]): string {
     ({ endpoint: { stats, statusReason } }) => statusReason || stats?.lane.cause || '',
   );
   const named = [...causes].filter(([cause]) => cause !== '').toSorted(([, a], [, b]) => b.length - a.length);
-  const shown = named
-    .slice(0, causesMax)
-    .map(([cause, some]) => (named.length === 1 && rows.length === 1 ? cause : `${cause} (${some.length})`));
+  const shown = named.slice(0, causesMax).map(([cause, some]) => {
+    const short = cause.replace(/\.$/, '');
+    return some.length === rows.length ? short : `${short} (${some.length})`;
+  });
   return [...shown, ...(named.length > causesMax ? [`${named.length - causesMax} more causes`] : [])].join(
     ', ',
   );

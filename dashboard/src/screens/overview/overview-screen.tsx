@@ -10,7 +10,7 @@ import { Bar } from '../../parts/bar.tsx';
 import { CollectionIcon } from '../../parts/collection-icon.tsx';
 import { Figure } from '../../parts/figure.tsx';
 import { milliseconds, waitingCount } from '../../parts/percent.ts';
-import { duration, plural } from '../../parts/time.tsx';
+import { plural, shortDuration } from '../../parts/time.tsx';
 import { Concerns } from './concerns.tsx';
 import { RequestPlots } from './request-plots.tsx';
 import { StartSteps } from './start-steps.tsx';
@@ -69,8 +69,8 @@ function Figures({ collections }: { readonly collections: readonly Collection[] 
         {webhooks?.waiting === 0 ? 'all sent' : 'for active endpoints'}
       </Figure>
       <Figure
-        name="Oldest waiting delivery"
-        value={oldest === undefined ? undefined : oldest === 0 ? 'None' : duration(oldest)}
+        name="Oldest waiting"
+        value={oldest === undefined ? undefined : oldest === 0 ? 'None' : shortDuration(Math.round(oldest))}
       >
         {oldest === 0 ? 'all delivered' : 'since its event'}
       </Figure>

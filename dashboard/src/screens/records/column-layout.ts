@@ -12,6 +12,7 @@ import { basePath } from '../../api/client.ts';
 import { shownFields } from '../../api/collections.ts';
 import { useText, writeText } from '../../browser/preferences.ts';
 import { resolveUpdate } from '../../parts/resolve-update.ts';
+import { timeWidth } from '../../parts/time.tsx';
 import { type ColumnPlan, formatColumns, parseColumns } from './column-search.ts';
 
 /** What is kept on this machine by collection: the columns as an address has them, and their widths. */
@@ -46,8 +47,8 @@ const widths: Readonly<Record<Field['type'], number>> = {
   email: 210,
   url: 220,
   editor: 260,
-  date: 170,
-  autodate: 170,
+  date: timeWidth,
+  autodate: timeWidth,
   select: 150,
   file: 180,
   relation: 180,

@@ -16,7 +16,7 @@ import { FindTable } from '../../parts/data-table/find-table.tsx';
 import type { DataColumn } from '../../parts/data-table/table-layout.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { messageOf } from '../../parts/notice.tsx';
-import { plural, Time } from '../../parts/time.tsx';
+import { plural, Time, timeWidth } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toast.tsx';
 import type { BackupJobs } from './use-backup-jobs.ts';
 
@@ -125,7 +125,7 @@ function columnsOf(verifiedAt: (name: string) => string): readonly DataColumn<Ba
     {
       id: 'modified',
       label: 'Created',
-      size: 168,
+      size: timeWidth,
       kind: 'number',
       sort: ({ modified }) => modified,
       cell: ({ modified }) => <Time value={modified} />,

@@ -12,7 +12,7 @@ import { RowAction } from '../../parts/data-table/row-action.tsx';
 import { FindTable } from '../../parts/data-table/find-table.tsx';
 import type { DataColumn } from '../../parts/data-table/table-layout.ts';
 import { Empty } from '../../parts/empty.tsx';
-import { parseTime, plural, Time } from '../../parts/time.tsx';
+import { parseTime, plural, Time, timeWidth } from '../../parts/time.tsx';
 import { KeyForm } from './key-form.tsx';
 
 const route = getRouteApi('/shell/settings/$section');
@@ -147,7 +147,7 @@ function columnsOf(collections: readonly Collection[]): readonly DataColumn<ApiK
     {
       id: 'lastUsed',
       label: 'Last used',
-      size: 168,
+      size: timeWidth,
       kind: 'number',
       sort: ({ lastUsed }) => lastUsed,
       cell: ({ lastUsed }) =>
@@ -156,7 +156,7 @@ function columnsOf(collections: readonly Collection[]): readonly DataColumn<ApiK
     {
       id: 'expires',
       label: 'Expires',
-      size: 168,
+      size: timeWidth,
       kind: 'number',
       // Those that never do are the last to.
       sort: ({ expires }) => expires || '~',

@@ -1,5 +1,5 @@
 import type { EndpointCheck } from '../../api/endpoints.ts';
-import { plural } from '../../parts/time.tsx';
+import { plural, shortDuration } from '../../parts/time.tsx';
 
 const width = 480;
 const radius = 4;
@@ -23,7 +23,7 @@ export function Forecast({ check }: { readonly check: EndpointCheck | undefined 
       <p>
         {last === undefined
           ? 'Don’t retry.'
-          : `${plural(retries.length + 1, 'attempt')}, the last one after about ${roughly(last)}:`}
+          : `${plural(retries.length + 1, 'attempt')}, the last one after about ${shortDuration(last)}:`}
       </p>
       {last !== undefined && <RetryLine retries={retries} last={last} />}
     </div>
@@ -52,27 +52,11 @@ function RetryLine({ retries, last }: { readonly retries: readonly number[]; rea
             r={radius}
             data-first={seconds === 0 || undefined}
           >
-            <title>{seconds === 0 ? 'at once' : `after ${roughly(seconds)}`}</title>
+            <title>{seconds === 0 ? 'at once' : `after ${shortDuration(seconds)}`}</title>
           </circle>
         ))}
       </svg>
-      <p className="soft small">At once, then after {retries.map(roughly).join(', ')}.</p>
+      <p className="soft small">At once, then after {retries.map(shortDuration).join(', ')}.</p>
     </>
   );
-}
-
-const minute = 60;
-const hour = 3_600;
-const day = 86_400;
-
-/** How long after the first attempt, to what one can picture: `3 min`, `2.5 h`, `3 days`. */
-function roughly(delay: number): string {
-  if (delay < minute) return `${delay} s`;
-  if (delay < hour) return `${rounded(delay / minute)} min`;
-  if (delay < 2 * day) return `${rounded(delay / hour)} h`;
-  return `${rounded(delay / day)} days`;
-}
-
-function rounded(value: number): number {
-  return value < 10 ? Math.round(value * 10) / 10 : Math.round(value);
 }
