@@ -56,7 +56,7 @@ test('every link of a page leads to a file, and to a heading of it', () => {
   let count = 0;
   const broken: string[] = [];
   for (const page of pages)
-    for (const [, target = ''] of withoutBlocks(read(page)).matchAll(/\]\(([^()\s]+)\)/g)) {
+    for (const [target] of withoutBlocks(read(page)).matchAll(/(?<=\]\(|src="|srcset=")[^()\s"]+(?=[)"])/g)) {
       if (/^[a-z]+:/.test(target)) continue;
       count += 1;
       const [path = '', anchor = ''] = target.split('#');
