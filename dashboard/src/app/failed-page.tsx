@@ -10,7 +10,7 @@ import { messageOf } from '../parts/notice.tsx';
 export function FailedPage({ error, reset }: ErrorComponentProps) {
   return (
     <Empty
-      icon={<TriangleAlert size={24} strokeWidth={1.5} aria-hidden />}
+      icon={TriangleAlert}
       title="This page failed to load"
       actions={
         <>
@@ -28,7 +28,7 @@ export function FailedPage({ error, reset }: ErrorComponentProps) {
 export function LostPage() {
   return (
     <Empty
-      icon={<Compass size={24} strokeWidth={1.5} aria-hidden />}
+      icon={Compass}
       title="Page not found"
       actions={
         <Link to="/overview" className="button">

@@ -39,7 +39,7 @@ export function CollectionPage({ name, children }: CollectionPageProps) {
       {collections === undefined && error === null && <PlaceholderLines count={6} />}
       {collections !== undefined && collection === undefined && (
         <Empty
-          icon={<SearchX size={24} strokeWidth={1.5} aria-hidden />}
+          icon={SearchX}
           title={`Collection ${name} not found`}
           actions={
             <Link to="/overview" className="button">

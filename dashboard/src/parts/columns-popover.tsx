@@ -19,11 +19,7 @@ export function ColumnsPopover({ isChanged, reset, resetText, children }: Column
     <Popover
       label="Columns"
       align="end"
-      trigger={
-        <Button tone="quiet" aria-label="Columns">
-          <Columns3 size={15} aria-hidden />
-        </Button>
-      }
+      trigger={<Button icon={Columns3} tone="quiet" aria-label="Columns" />}
     >
       {children}
       {isChanged && (
@@ -51,11 +47,10 @@ interface ColumnWidthProps {
 export function ColumnWidth({ label, width, onWidth }: ColumnWidthProps) {
   return (
     <IconButton
+      icon={MoveHorizontal}
       small
       label={`Width of ${label}: Enter widens, shift narrows`}
       onClick={(event) => onWidth(width + (event.shiftKey ? -step : step))}
-    >
-      <MoveHorizontal size={13} aria-hidden />
-    </IconButton>
+    />
   );
 }

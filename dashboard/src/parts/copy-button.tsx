@@ -25,14 +25,13 @@ export function CopyButton({
   const Icon = isCopied ? Check : Copy;
   return (
     <IconButton
+      icon={Icon}
       label={label}
       small={small}
       onClick={() => {
         void copyText(text).then(setIsCopied);
       }}
-    >
-      <Icon size={14} aria-hidden />
-    </IconButton>
+    />
   );
 }
 

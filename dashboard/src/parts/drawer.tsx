@@ -18,9 +18,7 @@ export function Drawer({ title, onClose, children }: DrawerProps) {
         <div className="drawer-title">
           <h2>{title}</h2>
         </div>
-        <IconButton label="Close" keys="esc" onClick={onClose}>
-          <X size={16} aria-hidden />
-        </IconButton>
+        <IconButton icon={X} label="Close" keys="esc" onClick={onClose} />
       </header>
       {children}
     </aside>

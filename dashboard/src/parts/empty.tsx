@@ -1,8 +1,9 @@
-import type { ReactNode } from 'react';
+import type { LucideIcon } from 'lucide-react';
+import { isValidElement, type ReactElement, type ReactNode } from 'react';
 import { Code } from './code.tsx';
 
 interface EmptyProps {
-  readonly icon: ReactNode;
+  readonly icon: LucideIcon | ReactElement;
   readonly title: string;
   readonly children: ReactNode;
   readonly actions?: ReactNode;
@@ -11,10 +12,10 @@ interface EmptyProps {
 }
 
 /** A place where nothing is yet: what belongs here, one action, and the same for programs. */
-export function Empty({ icon, title, children, actions, code }: EmptyProps) {
+export function Empty({ icon: Icon, title, children, actions, code }: EmptyProps) {
   return (
     <div className="empty">
-      {icon}
+      {isValidElement(Icon) ? Icon : <Icon size={24} strokeWidth={1.5} aria-hidden />}
       <h2>{title}</h2>
       <p className="soft">{children}</p>
       {actions !== undefined && <div className="empty-actions">{actions}</div>}

@@ -53,9 +53,7 @@ export function ExpressionInput({ label, placeholder, filter, onFilter, error }:
         ) : isExpression(text) && text.trim() !== filter ? (
           <Key keys="↵" />
         ) : (
-          <IconButton small label="Clear the filter" onClick={clear}>
-            <X size={14} aria-hidden />
-          </IconButton>
+          <IconButton icon={X} small label="Clear the filter" onClick={clear} />
         )}
       </div>
       {told !== undefined && (

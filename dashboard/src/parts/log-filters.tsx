@@ -70,8 +70,7 @@ export function LogFilters(props: LogFiltersProps) {
       <Chip name="Record" value={search.record} onClear={() => set({ record: '' })} />
       <Chip name="Cause" value={search.cause} onClear={() => set({ cause: '' })} />
       {Object.keys(filters).length > 0 && (
-        <Button tone="quiet" onClick={() => onChange({})}>
-          <X size={14} aria-hidden />
+        <Button icon={X} tone="quiet" onClick={() => onChange({})}>
           Clear
         </Button>
       )}

@@ -29,6 +29,7 @@ function ShowButton({ isShown, onChange }: ShowButtonProps) {
   const Icon = isShown ? EyeOff : Eye;
   return (
     <IconButton
+      icon={Icon}
       label={isShown ? 'Hide password' : 'Show password'}
       small
       onClick={() => onChange(!isShown)}
@@ -37,9 +38,7 @@ function ShowButton({ isShown, onChange }: ShowButtonProps) {
         event.preventDefault();
         event.currentTarget.form?.requestSubmit();
       }}
-    >
-      <Icon size={15} aria-hidden />
-    </IconButton>
+    />
   );
 }
 

@@ -26,11 +26,11 @@ export function Resend({ deliveries, surroundings, label = 'Resend …' }: Resen
   return (
     <>
       <Button
+        icon={Send}
         disabled={possible.length === 0}
         title={possible.length === 0 ? 'The endpoint was deleted.' : undefined}
         onClick={() => setIsOpen(true)}
       >
-        <Send size={14} aria-hidden />
         {label}
       </Button>
       {isOpen && (

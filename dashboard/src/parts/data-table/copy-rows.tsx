@@ -9,8 +9,7 @@ export function CopyRows({ rows }: { readonly rows: readonly unknown[] }) {
     if (await copyText(JSON.stringify(rows, null, 2))) showToast('JSON copied.');
   };
   return (
-    <Button onClick={() => void copy()}>
-      <Braces size={14} aria-hidden />
+    <Button icon={Braces} onClick={() => void copy()}>
       Copy JSON
     </Button>
   );

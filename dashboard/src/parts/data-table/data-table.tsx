@@ -81,8 +81,7 @@ export function DataTable<Row extends { readonly id: string }>(props: DataTableP
         <section className="bulk" aria-label="Selection">
           <div className="bulk-row">
             <strong>{countOf(selected.length)} selected</strong>
-            <Button tone="quiet" onClick={selection.clear}>
-              <X size={14} aria-hidden />
+            <Button icon={X} tone="quiet" onClick={selection.clear}>
               Clear selection
             </Button>
             <div className="bulk-actions">{renderBulk(selected, selection.clear)}</div>

@@ -44,12 +44,9 @@ export function RowAction<Row>(props: RowActionProps<Row>) {
   return (
     <>
       {isSmall ? (
-        <IconButton small label={`${verb} ${what}`} disabled={isDisabled} onClick={open}>
-          <Icon size={15} aria-hidden />
-        </IconButton>
+        <IconButton icon={Icon} small label={`${verb} ${what}`} disabled={isDisabled} onClick={open} />
       ) : (
-        <Button disabled={isDisabled} onClick={open}>
-          <Icon size={14} aria-hidden />
+        <Button icon={Icon} disabled={isDisabled} onClick={open}>
           {verb} …
         </Button>
       )}

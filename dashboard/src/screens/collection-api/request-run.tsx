@@ -38,11 +38,11 @@ export function RequestRun({ request, id, needsId }: RequestRunProps) {
     <section className="api-run" aria-label="Run">
       <div className="schema-actions">
         <Button
+          icon={Play}
           tone="primary"
           disabled={run.isPending || (needsId && id === '')}
           onClick={() => (request.method === 'DELETE' ? setIsAsking(true) : run.mutate())}
         >
-          <Play size={14} aria-hidden />
           Run
         </Button>
         <label className="switch">

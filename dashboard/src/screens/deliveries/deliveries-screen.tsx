@@ -28,7 +28,7 @@ export function DeliveriesScreen() {
         none={<NoDeliveries />}
         noMatch={
           <Empty
-            icon={<SearchX size={24} strokeWidth={1.5} aria-hidden />}
+            icon={SearchX}
             title="No results"
             actions={<Button onClick={() => filterBy({})}>Clear the filters</Button>}
           >
@@ -43,7 +43,7 @@ export function DeliveriesScreen() {
 function NoDeliveries() {
   return (
     <Empty
-      icon={<Send size={24} strokeWidth={1.5} aria-hidden />}
+      icon={Send}
       title="No deliveries yet"
       actions={
         <Link to="/events" className="button">

@@ -159,7 +159,7 @@ function EventTab({ delivery }: { readonly delivery: Delivery }) {
 function NoDelivery({ id }: { readonly id: string }) {
   return (
     <Empty
-      icon={<SearchX size={24} strokeWidth={1.5} aria-hidden />}
+      icon={SearchX}
       title="Delivery not found"
       actions={
         <Link to="/events" className="button">

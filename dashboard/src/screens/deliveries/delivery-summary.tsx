@@ -117,12 +117,10 @@ function Actions({ delivery, surroundings }: Omit<DeliverySummaryProps, 'explana
       <div className="delivery-actions">
         {isPending ? (
           <>
-            <Button tone="primary" onClick={() => void retry()}>
-              <Zap size={14} aria-hidden />
+            <Button icon={Zap} tone="primary" onClick={() => void retry()}>
               Retry now <Key keys="R" />
             </Button>
-            <Button onClick={() => setIsCancelling(true)}>
-              <Ban size={14} aria-hidden />
+            <Button icon={Ban} onClick={() => setIsCancelling(true)}>
               Cancel …
             </Button>
           </>

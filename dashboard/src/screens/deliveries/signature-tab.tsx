@@ -160,8 +160,7 @@ function SecretField({ input, canReveal, onReveal }: SecretFieldProps) {
           spellCheck={false}
           placeholder="whsec_…"
         />
-        <Button disabled={!canReveal} onClick={onReveal}>
-          <Eye size={14} aria-hidden />
+        <Button icon={Eye} disabled={!canReveal} onClick={onReveal}>
           Use the endpoint’s
         </Button>
       </div>

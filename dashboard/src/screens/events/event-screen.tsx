@@ -104,7 +104,7 @@ function EventPage({ event }: { readonly event: Schemas['EventWithBody'] }) {
 function NoEvent({ id }: { readonly id: string }) {
   return (
     <Empty
-      icon={<SearchX size={24} strokeWidth={1.5} aria-hidden />}
+      icon={SearchX}
       title="Event not found"
       actions={
         <Link to="/events" className="button">

@@ -150,17 +150,13 @@ function NoEvents({ isFiltered, onClear }: { readonly isFiltered: boolean; reado
   const collection = useLoadedCollections()?.find(({ system, type }) => !system && type === 'base');
   if (isFiltered)
     return (
-      <Empty
-        icon={<SearchX size={24} strokeWidth={1.5} aria-hidden />}
-        title="No results"
-        actions={<Button onClick={onClear}>Clear the filters</Button>}
-      >
+      <Empty icon={SearchX} title="No results" actions={<Button onClick={onClear}>Clear the filters</Button>}>
         Events are kept for 30 days by default. Imports create none.
       </Empty>
     );
   return (
     <Empty
-      icon={<History size={24} strokeWidth={1.5} aria-hidden />}
+      icon={History}
       title="No events yet"
       actions={
         collection !== undefined && (

@@ -17,10 +17,7 @@ export function KeyScreen() {
     <>
       <Bar title={isPortal() ? 'Portal' : 'API key'} />
       {session?.key === undefined ? (
-        <Empty
-          icon={<KeyRound size={24} strokeWidth={1.5} aria-hidden />}
-          title="You are signed in as a superuser"
-        >
+        <Empty icon={KeyRound} title="You are signed in as a superuser">
           This screen shows what an API key may do.
         </Empty>
       ) : (

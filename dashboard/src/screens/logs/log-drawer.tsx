@@ -32,9 +32,7 @@ export function LogDrawer({ id, onClose }: LogDrawerProps) {
           <h2 className="cut">{log === undefined ? 'Request' : titleOf(log)}</h2>
         </div>
         {log !== undefined && <LogMenu log={log} />}
-        <IconButton label="Close" keys="esc" onClick={onClose}>
-          <X size={16} aria-hidden />
-        </IconButton>
+        <IconButton icon={X} label="Close" keys="esc" onClick={onClose} />
       </header>
       <div className="drawer-meta">
         <span className="mono cut">{id}</span>
@@ -220,13 +218,7 @@ function LogMenu({ log }: { readonly log: Log }) {
   const method = logText(log, 'method');
   const curl = `curl ${method === 'GET' ? '' : `-X ${method} `}'${url.replaceAll("'", String.raw`'\''`)}' -H "Authorization: $TOKEN"`;
   return (
-    <Menu
-      trigger={
-        <IconButton label="More">
-          <Ellipsis size={16} aria-hidden />
-        </IconButton>
-      }
-    >
+    <Menu trigger={<IconButton icon={Ellipsis} label="More" />}>
       <MenuItem icon={Link2} onSelect={() => void copy(location.href, 'Link')}>
         Copy a link to this entry
       </MenuItem>

@@ -37,15 +37,7 @@ export function LogToolbar({ search, onChange }: LogToolbarProps) {
           </button>
         ))}
       </div>
-      <Menu
-        align="start"
-        trigger={
-          <Button>
-            <CalendarClock size={14} aria-hidden />
-            {label}
-          </Button>
-        }
-      >
+      <Menu align="start" trigger={<Button icon={CalendarClock}>{label}</Button>}>
         <MenuChoice
           label="Time"
           value={isBetween ? '' : range}
@@ -74,12 +66,11 @@ export function LogToolbar({ search, onChange }: LogToolbarProps) {
           <span aria-hidden>–</span>
           <TimeInput label="To" value={to} onChange={(next) => onChange({ to: next }, true)} />
           <IconButton
+            icon={X}
             small
             label="Back to the last 24 hours"
             onClick={() => onChange({ from: undefined, to: undefined })}
-          >
-            <X size={14} aria-hidden />
-          </IconButton>
+          />
         </>
       )}
     </div>

@@ -61,9 +61,7 @@ export function LogsScreen() {
           {live === 'yes' ? <CirclePause size={15} aria-hidden /> : <CirclePlay size={15} aria-hidden />}
           {live === 'yes' ? 'Stop' : 'Live'}
         </Button>
-        <IconButton label="Refresh" onClick={view.refresh}>
-          <RefreshCw size={15} aria-hidden />
-        </IconButton>
+        <IconButton icon={RefreshCw} label="Refresh" onClick={view.refresh} />
       </Bar>
       <div className="records" data-drawer={isOpen ? '' : undefined}>
         <DataTable
@@ -207,7 +205,7 @@ function NoLogs({ search, onChange }: OfLogs) {
   if (isFiltered)
     return (
       <Empty
-        icon={<ScrollText size={24} strokeWidth={1.5} aria-hidden />}
+        icon={ScrollText}
         title="No request matches"
         actions={
           <Button onClick={() => onChange({ filter: undefined, level: undefined })}>Clear the filter</Button>
@@ -218,7 +216,7 @@ function NoLogs({ search, onChange }: OfLogs) {
     );
   return (
     <Empty
-      icon={<ScrollText size={24} strokeWidth={1.5} aria-hidden />}
+      icon={ScrollText}
       title="No requests in this period"
       actions={
         <Link to="/settings/$section" params={{ section: 'logs' }} className="button">

@@ -193,11 +193,10 @@ function BackUpButton({ backup }: { readonly backup: InstanceBackup }) {
   const { isRunning, start } = useBackUp();
   return (
     <IconButton
+      icon={Archive}
       label={`Back up ${slug} now`}
       disabled={isRunning || running !== null}
       onClick={() => void start(instance)}
-    >
-      <Archive size={15} aria-hidden />
-    </IconButton>
+    />
   );
 }

@@ -33,20 +33,17 @@ export function InstanceActions({ instance }: OnInstance) {
   return (
     <>
       {state === 'active' && mayOperate('keys:write') && (
-        <Button tone="primary" onClick={() => open('sign-in')}>
-          <ExternalLink size={14} aria-hidden />
+        <Button icon={ExternalLink} tone="primary" onClick={() => open('sign-in')}>
           <span className="endpoint-action">Open dashboard</span>
         </Button>
       )}
       {state === 'active' && mayWrite && (
-        <Button onClick={() => setQuestion('suspend')}>
-          <Pause size={14} aria-hidden />
+        <Button icon={Pause} onClick={() => setQuestion('suspend')}>
           <span className="endpoint-action">Suspend …</span>
         </Button>
       )}
       {state === 'suspended' && mayWrite && (
-        <Button onClick={() => void step('resume')}>
-          <Play size={14} aria-hidden />
+        <Button icon={Play} onClick={() => void step('resume')}>
           <span className="endpoint-action">Resume</span>
         </Button>
       )}
@@ -98,13 +95,7 @@ function MoreMenu({ state, onOpen, onAsk }: MoreMenuProps) {
   // Those with the scope admin may do all of it.
   if (!mayWrite && !mayIssue) return null;
   return (
-    <Menu
-      trigger={
-        <IconButton label="More actions">
-          <Ellipsis size={16} aria-hidden />
-        </IconButton>
-      }
-    >
+    <Menu trigger={<IconButton icon={Ellipsis} label="More actions" />}>
       {mayWrite && (
         <MenuItem icon={Pencil} onSelect={() => onOpen('edit')}>
           Edit …

@@ -20,8 +20,7 @@ export function InstanceBackups({ id }: { readonly id: string }) {
       <div className="section-head section-head-actions">
         <h2 id="backups">Backups</h2>
         {mayOperate('instances:write') && (
-          <Button disabled={isBusy} onClick={() => void start(id)}>
-            <Archive size={14} aria-hidden />
+          <Button icon={Archive} disabled={isBusy} onClick={() => void start(id)}>
             {isRunning ? 'Backing up …' : 'Back up now'}
           </Button>
         )}

@@ -191,11 +191,7 @@ const columnsWithUsage = [...named, ...usage, created];
 
 function NoInstance({ onReset }: { readonly onReset: () => void }) {
   return (
-    <Empty
-      icon={<SearchX size={24} strokeWidth={1.5} aria-hidden />}
-      title="No instance matches"
-      actions={<Button onClick={onReset}>Show all</Button>}
-    >
+    <Empty icon={SearchX} title="No instance matches" actions={<Button onClick={onReset}>Show all</Button>}>
       Deleted instances show under their state.
     </Empty>
   );

@@ -79,7 +79,7 @@ function formOf(open: string | undefined): InstanceForm | undefined {
 function NoInstance() {
   return (
     <Empty
-      icon={<SearchX size={24} strokeWidth={1.5} aria-hidden />}
+      icon={SearchX}
       title="Instance not found"
       actions={
         <Link to="/operator/$section" params={{ section: 'instances' }} className="button">

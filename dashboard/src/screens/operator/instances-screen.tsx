@@ -39,8 +39,7 @@ export function InstancesScreen() {
       scope="instances:read"
       actions={
         mayCreate && (
-          <Button tone="primary" onClick={() => setOpen(true)}>
-            <Plus size={15} aria-hidden />
+          <Button icon={Plus} tone="primary" onClick={() => setOpen(true)}>
             New instance
           </Button>
         )

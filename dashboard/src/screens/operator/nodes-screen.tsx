@@ -36,7 +36,7 @@ function Nodes() {
       sort={sort}
       onSort={(next) => void navigate({ search: { sort: next }, replace: true })}
       empty={
-        <Empty icon={<Server size={24} strokeWidth={1.5} aria-hidden />} title="One process">
+        <Empty icon={Server} title="One process">
           With SQLite, one process serves all instances. With PostgreSQL, its nodes are listed here.
         </Empty>
       }

@@ -21,10 +21,7 @@ export function OperatorAuditScreen() {
         hasRequests={false}
       >
         {(isFiltered) => (
-          <Empty
-            icon={<ShieldCheck size={24} strokeWidth={1.5} aria-hidden />}
-            title={isFiltered ? 'No entry matches' : 'No entries yet'}
-          >
+          <Empty icon={ShieldCheck} title={isFiltered ? 'No entry matches' : 'No entries yet'}>
             Changes made with operator keys, and refused keys.
           </Empty>
         )}

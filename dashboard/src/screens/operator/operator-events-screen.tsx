@@ -37,7 +37,7 @@ function Events() {
       sort={sort}
       onSort={(next) => void navigate({ search: { sort: next }, replace: true })}
       empty={
-        <Empty icon={<History size={24} strokeWidth={1.5} aria-hidden />} title="No events yet">
+        <Empty icon={History} title="No events yet">
           Changes to instances, quotas and backups.
         </Empty>
       }

@@ -39,7 +39,7 @@ function MissingScope({ scope }: { readonly scope: OperatorScope }) {
   const scopes = [...(key?.scopes ?? []), scope].join(',');
   return (
     <Empty
-      icon={<Lock size={24} strokeWidth={1.5} aria-hidden />}
+      icon={Lock}
       title={`Needs the scope ${scope}`}
       actions={
         <Button

@@ -44,7 +44,7 @@ function NoScreen() {
     <>
       <Bar title="Operator" />
       <Empty
-        icon={<Compass size={24} strokeWidth={1.5} aria-hidden />}
+        icon={Compass}
         title="Page not found"
         actions={
           <Link to="/operator/$section" params={{ section: 'instances' }} className="button">

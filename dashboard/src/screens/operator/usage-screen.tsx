@@ -133,7 +133,7 @@ const gauges: readonly DataColumn<UsageRow>[] = [
 
 function NoUsage() {
   return (
-    <Empty icon={<ChartColumn size={24} strokeWidth={1.5} aria-hidden />} title="No usage in this period">
+    <Empty icon={ChartColumn} title="No usage in this period">
       Usage appears after about a minute.
     </Empty>
   );

@@ -27,7 +27,7 @@ export function AuditSection() {
 function NoEntries({ isFiltered }: { readonly isFiltered: boolean }) {
   return (
     <Empty
-      icon={<ShieldCheck size={24} strokeWidth={1.5} aria-hidden />}
+      icon={ShieldCheck}
       title={isFiltered ? 'No entry matches' : 'No entries yet'}
       code={`curl ${apiUrl}/api/audit?sort=-created \\\n  -H "Authorization: $TOKEN"`}
     >

@@ -44,8 +44,7 @@ export function BackupForm({ jobs }: { readonly jobs: BackupJobs }) {
         />
       </LabelledField>
       <div className="settings-actions">
-        <Button type="submit" tone="primary" disabled={isBusy || problem !== undefined}>
-          <Archive size={15} aria-hidden />
+        <Button icon={Archive} type="submit" tone="primary" disabled={isBusy || problem !== undefined}>
           Back up now
         </Button>
         <label className="button settings-file" data-tone="plain">

@@ -83,7 +83,7 @@ export function BackupList({ backups, error, onRetry, jobs }: BackupListProps) {
 function NoBackups() {
   return (
     <Empty
-      icon={<Archive size={24} strokeWidth={1.5} aria-hidden />}
+      icon={Archive}
       title="No backups yet"
       code={`curl -X POST ${apiUrl}/api/backups \\\n  -H "Authorization: $TOKEN"`}
     >
@@ -155,18 +155,15 @@ function BackupActions({ name, isBusy, jobs, onRestore }: ActionsProps & { reado
   return (
     <span className="data-actions">
       {hasDownload && (
-        <IconButton small label={`Download ${name}`} onClick={() => void download(name)}>
-          <Download size={15} aria-hidden />
-        </IconButton>
+        <IconButton icon={Download} small label={`Download ${name}`} onClick={() => void download(name)} />
       )}
       <IconButton
+        icon={ShieldCheck}
         small
         label={`Verify ${name}`}
         disabled={isBusy}
         onClick={() => void jobs.start({ kind: 'verify', backup: name })}
-      >
-        <ShieldCheck size={15} aria-hidden />
-      </IconButton>
+      />
       <DeleteBackups rows={[{ key: name }]} isDisabled={isBusy} isSmall />
       <Button aria-label={`Restore ${name}`} disabled={isBusy} onClick={() => onRestore(name)}>
         Restore …

@@ -47,15 +47,14 @@ function ExportGroup({ collections }: { readonly collections: readonly Collectio
     >
       <div className="settings-actions">
         <Button
+          icon={Download}
           onClick={() => saveBlob(new Blob([text], { type: 'application/json' }), 'collections.json')}
           disabled={collections.length === 0}
         >
-          <Download size={14} aria-hidden />
           Download collections.json
         </Button>
         <CopyButton text={text} label="Copy the definitions" small={false} />
-        <Button onClick={() => void saveTypes()}>
-          <Download size={14} aria-hidden />
+        <Button icon={Download} onClick={() => void saveTypes()}>
           Download types
         </Button>
       </div>

@@ -42,8 +42,7 @@ export function KeySection() {
 
 function NewKey({ onClick }: { readonly onClick: () => void }) {
   return (
-    <Button tone="primary" onClick={onClick}>
-      <Plus size={15} aria-hidden />
+    <Button icon={Plus} tone="primary" onClick={onClick}>
       New API key
     </Button>
   );
@@ -52,7 +51,7 @@ function NewKey({ onClick }: { readonly onClick: () => void }) {
 function NoKeys({ onCreate }: { readonly onCreate: () => void }) {
   return (
     <Empty
-      icon={<KeyRound size={24} strokeWidth={1.5} aria-hidden />}
+      icon={KeyRound}
       title="No API key yet"
       actions={<NewKey onClick={onCreate} />}
       code={`curl ${apiUrl}/api/keys \\\n  -H "Authorization: $TOKEN" -H "Content-Type: application/json" \\\n  -d '{"name":"nightly import","scopes":["records:read"]}'`}

@@ -49,9 +49,9 @@ export function RuleTable({ input, form, onChange }: ControlProps) {
       </div>
       <div>
         <Button
+          icon={Plus}
           onClick={() => onChange([...rules, { label: '', audience: '', duration: 10, maxRequests: 100 }])}
         >
-          <Plus size={14} aria-hidden />
           Add a rule
         </Button>
       </div>
@@ -108,9 +108,7 @@ function RuleRow({ rule, index, isWrong, onChange, onRemove }: RuleRowProps) {
         </td>
       ))}
       <td>
-        <IconButton small label={`Remove rule ${index + 1}`} onClick={onRemove}>
-          <Trash2 size={14} aria-hidden />
-        </IconButton>
+        <IconButton icon={Trash2} small label={`Remove rule ${index + 1}`} onClick={onRemove} />
       </td>
     </tr>
   );

@@ -117,7 +117,7 @@ function SectionLinks() {
 function NoSection({ name }: { readonly name: string }) {
   return (
     <Empty
-      icon={<Compass size={24} strokeWidth={1.5} aria-hidden />}
+      icon={Compass}
       title={`There is no section ${name}`}
       actions={
         <Link to="/settings/$section" params={{ section: 'general' }} className="button">

@@ -185,8 +185,7 @@ function CatcherButton({ form, isWanted }: CatcherButtonProps) {
   return (
     <>
       <div>
-        <Button disabled={isPending} onClick={() => mutate()}>
-          <Inbox size={14} aria-hidden />
+        <Button icon={Inbox} disabled={isPending} onClick={() => mutate()}>
           Use the built-in catcher
         </Button>
       </div>

@@ -87,13 +87,11 @@ function EndpointPage({ endpoint }: { readonly endpoint: Endpoint }) {
         {mayChangeWebhooks() && (
           <>
             <PauseResume endpoint={endpoint} />
-            <Button onClick={() => openReplay('new')}>
-              <RotateCcw size={14} aria-hidden />
+            <Button icon={RotateCcw} onClick={() => openReplay('new')}>
               <span className="endpoint-action">Replay …</span>
             </Button>
             {mayBackfill() && (
-              <Button onClick={() => openReplay('backfill')}>
-                <DatabaseBackup size={14} aria-hidden />
+              <Button icon={DatabaseBackup} onClick={() => openReplay('backfill')}>
                 <span className="endpoint-action">Backfill …</span>
               </Button>
             )}
@@ -149,7 +147,7 @@ function titleOf({ name, description, url }: Endpoint): string {
 function NoEndpoint({ id }: { readonly id: string }) {
   return (
     <Empty
-      icon={<SearchX size={24} strokeWidth={1.5} aria-hidden />}
+      icon={SearchX}
       title="Endpoint not found"
       actions={
         <Link to="/webhooks" className="button">

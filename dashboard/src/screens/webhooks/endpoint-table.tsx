@@ -56,7 +56,7 @@ export function EndpointTable({ endpoints, error, onRetry, find, sort, onSearch 
       }
       empty={
         <Empty
-          icon={<SearchX size={24} strokeWidth={1.5} aria-hidden />}
+          icon={SearchX}
           title={`No results for “${find}”`}
           actions={<Button onClick={() => onSearch({ find: '' })}>Show all</Button>}
         >
@@ -167,12 +167,10 @@ function BulkActions({ endpoints, onDone }: BulkActionsProps) {
   const count = plural(target.length, 'endpoint');
   return (
     <>
-      <Button disabled={active.length === 0} onClick={() => setAction('pause')}>
-        <Pause size={14} aria-hidden />
+      <Button icon={Pause} disabled={active.length === 0} onClick={() => setAction('pause')}>
         Pause …
       </Button>
-      <Button disabled={stopped.length === 0} onClick={() => setAction('resume')}>
-        <Play size={14} aria-hidden />
+      <Button icon={Play} disabled={stopped.length === 0} onClick={() => setAction('resume')}>
         Resume …
       </Button>
       {action !== undefined && (

@@ -77,8 +77,7 @@ function GroupRow({ endpoint, group }: GroupProps) {
         </span>
       </div>
       {mayChangeWebhooks() && (
-        <Button onClick={() => setIsOpen(true)}>
-          <Send size={14} aria-hidden />
+        <Button icon={Send} onClick={() => setIsOpen(true)}>
           Retry group …
         </Button>
       )}

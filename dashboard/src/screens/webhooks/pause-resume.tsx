@@ -39,8 +39,7 @@ export function TryNow({ endpoint }: { readonly endpoint: Endpoint }) {
     onError: (error) => showToast(error.message),
   });
   return (
-    <Button onClick={() => mutate()} disabled={isPending}>
-      <Play size={14} aria-hidden />
+    <Button icon={Play} onClick={() => mutate()} disabled={isPending}>
       Try now
     </Button>
   );
@@ -56,8 +55,7 @@ function Verify({ endpoint }: { readonly endpoint: Endpoint }) {
     onError: (error) => showToast(error.message),
   });
   return (
-    <Button tone="primary" onClick={() => mutate()} disabled={isPending}>
-      <BadgeCheck size={14} aria-hidden />
+    <Button icon={BadgeCheck} tone="primary" onClick={() => mutate()} disabled={isPending}>
       {isPending ? 'Asking …' : 'Verify'}
     </Button>
   );

@@ -43,8 +43,7 @@ export function RotateSecret({ endpoint }: { readonly endpoint: Endpoint }) {
       </p>
       {rotated === undefined ? (
         <div>
-          <Button onClick={() => setIsOpen(true)}>
-            <KeyRound size={14} aria-hidden />
+          <Button icon={KeyRound} onClick={() => setIsOpen(true)}>
             Rotate …
           </Button>
         </div>

@@ -38,8 +38,7 @@ export function SendTest({ endpoint, test = {}, isReady = true }: SendTestProps)
   return (
     <div className="send-test">
       <div>
-        <Button tone="primary" disabled={isBusy || !isReady} onClick={() => void send()}>
-          <Send size={14} aria-hidden />
+        <Button icon={Send} tone="primary" disabled={isBusy || !isReady} onClick={() => void send()}>
           {isBusy ? 'Sending …' : 'Send test'}
         </Button>
       </div>

@@ -46,14 +46,12 @@ export function WebhooksScreen() {
     <>
       <Bar title="Webhooks">
         {mayCreate && (
-          <Button onClick={() => set({ create: 'code' })}>
-            <FileJson size={15} aria-hidden />
+          <Button icon={FileJson} onClick={() => set({ create: 'code' })}>
             As code
           </Button>
         )}
         {mayCreate && (
-          <Button tone="primary" onClick={open}>
-            <Plus size={15} aria-hidden />
+          <Button icon={Plus} tone="primary" onClick={open}>
             New endpoint
           </Button>
         )}
@@ -91,7 +89,7 @@ export function WebhooksScreen() {
 /** For whoever may make none. */
 function NoOwnEndpoint() {
   return (
-    <Empty icon={<Webhook size={24} strokeWidth={1.5} aria-hidden />} title="No endpoints">
+    <Empty icon={Webhook} title="No endpoints">
       {isBoundToEndpoints()
         ? 'This API key’s endpoints were deleted. Ask whoever gave you the key to create others.'
         : 'No endpoints yet, and this API key can’t create any.'}
@@ -108,7 +106,7 @@ function NoEndpoint({ onCreate, onCatch }: NoEndpointProps) {
   const body = '{"url": "https://example.com/webhooks"}';
   return (
     <Empty
-      icon={<Webhook size={24} strokeWidth={1.5} aria-hidden />}
+      icon={Webhook}
       title="No endpoints yet"
       actions={
         <>
