@@ -144,7 +144,7 @@ function Rows<Row extends { readonly id: string }>(props: RowsProps<Row>) {
     <div className="data-scroll" ref={scroll} tabIndex={selection === undefined ? 0 : -1}>
       <table
         className="table data-table"
-        style={leastWidth(layout.shown)}
+        style={leastWidth(layout.shown, selection !== undefined)}
         aria-busy={rows === undefined}
         aria-rowcount={count + 1}
       >
@@ -180,9 +180,12 @@ function Rows<Row extends { readonly id: string }>(props: RowsProps<Row>) {
   );
 }
 
+/** Of the column of checkboxes, in pixels. */
+const markWidth = 44;
+
 /** So wide that no column is narrower than it should be: else the main one would have what the others leave. */
-function leastWidth(columns: readonly { readonly width: number }[]): CSSProperties {
-  const width = columns.reduce((sum, column) => sum + column.width, 0);
+function leastWidth(columns: readonly { readonly width: number }[], hasMarks: boolean): CSSProperties {
+  const width = columns.reduce((sum, column) => sum + column.width, hasMarks ? markWidth : 0);
   // Of its own properties React knows nothing.
   return { '--data-width': `${width}px` } as CSSProperties;
 }

@@ -131,7 +131,7 @@ function columnsOf(collections: readonly Collection[]): readonly DataColumn<ApiK
     {
       id: 'name',
       label: 'Name',
-      size: 132,
+      size: 108,
       kind: 'main',
       sort: ({ name }) => name,
       cell: ({ name }) => name,
@@ -139,7 +139,7 @@ function columnsOf(collections: readonly Collection[]): readonly DataColumn<ApiK
     {
       id: 'scopes',
       label: 'Scopes',
-      size: 160,
+      size: 136,
       kind: 'wide',
       cell: (key) => <Scopes apiKey={key} nameOf={nameOf} />,
     },
@@ -172,7 +172,7 @@ function columnsOf(collections: readonly Collection[]): readonly DataColumn<ApiK
     {
       id: 'actions',
       label: 'Actions',
-      size: 120,
+      size: 104,
       kind: 'number',
       cell: (key) => (
         <span className="data-actions">
