@@ -137,6 +137,7 @@ declare global {
   const text: string, api: string, id: string, secret: string, body: string;
   const request: { headers: Headers & Record<string, string> };
   function readAllAgain(): void;
+  function replaceAll(records: readonly object[]): void;
   function apply(action: string, record: object): void;
 }`;
 

@@ -10,7 +10,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import { root } from '../tools/build/root.ts';
 import { run } from '../tools/build/run.ts';
 import { openChromium, withoutChromium } from './support/chromium.ts';
-import { startService } from './support/service.ts';
+import { startService, type TestService } from './support/service.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
 const folder = join(root, 'examples/react');
@@ -28,49 +28,64 @@ test('the React example is accepted by the compiler', () => {
   run('tsc', ['-p', folder], { cwd: root });
 });
 
-test('the list of the React example follows changes, and takes back what is refused', async (t) => {
+const records = '/api/collections/posts/records';
+
+test('the list of the React example follows changes, also those during a restart of the service', async (t) => {
   if (withoutChromium !== false) return t.skip(withoutChromium);
-  const service = await startService(t);
-  const rules = {
-    listRule: '',
-    viewRule: '',
-    createRule: 'title != "refused"',
-    deleteRule: '',
-    updateRule: '',
-  };
-  const fields = [
-    { name: 'title', type: 'text' },
-    { name: 'created', type: 'autodate', onCreate: true },
-  ];
-  const body = { name: 'posts', type: 'base', fields, ...rules };
-  await service.request('/api/collections', { method: 'POST', token: true, body });
-  const records = '/api/collections/posts/records';
-  await service.request(records, { method: 'POST', body: { title: 'first' } });
+  const first = await startService(t);
+  await createPosts(first);
+  await add(first, 'first');
   const page = await (await openChromium()).newPage();
   t.after(() => page.close());
-  await page.goto(await serve(t, build(t, service.url)));
+  await page.goto(await serve(t, build(t, first.url)));
   const rows = async (...titles: readonly string[]): Promise<void> => {
     const texts = `JSON.stringify([...document.querySelectorAll('li')].map((row) => row.textContent))`;
     await page.waitForFunction(`${texts} === ${JSON.stringify(JSON.stringify(titles))}`);
   };
   await rows('first');
-  const made = await service.request(records, { method: 'POST', body: { title: 'of another' } });
+  const path = `${records}/${await add(first, 'of another')}`;
   await rows('of another', 'first');
   await page.fill('input', 'mine');
   await page.click('button');
   await rows('mine', 'of another', 'first');
-  const path = `${records}/${String(made.json.id)}`;
-  await service.request(path, { method: 'PATCH', body: { title: 'changed' } });
-  await rows('mine', 'changed', 'first');
-  await service.request(path, { method: 'DELETE' });
-  await rows('mine', 'first');
   await page.fill('input', 'refused');
   await page.click('button');
   await page.waitForSelector('[role=alert]');
-  await rows('mine', 'first');
-  const { json } = await service.request(records);
-  assert.equal(json.totalItems, 2);
+  await rows('mine', 'of another', 'first');
+
+  await first.stop();
+  // On another port, which the page does not know: it cannot see these changes happen.
+  const meanwhile = await startService(t, { data: first.data });
+  await meanwhile.request(path, { method: 'DELETE' });
+  await add(meanwhile, 'missed');
+  await meanwhile.stop();
+  const last = await startService(t, { data: first.data, flags: { port: new URL(first.url).port } });
+  await rows('missed', 'mine', 'first');
+  const changed = `${records}/${await add(last, 'after')}`;
+  await rows('after', 'missed', 'mine', 'first');
+  await add(last, 'newest');
+  await last.request(changed, { method: 'PATCH', body: { title: 'changed' } });
+  await rows('changed', 'newest', 'missed', 'mine', 'first');
+  await last.request(changed, { method: 'DELETE' });
+  await rows('newest', 'missed', 'mine', 'first');
 });
+
+/** Creates a collection that everybody may use, but for a post with the title `refused`. */
+async function createPosts(service: TestService): Promise<void> {
+  const fields = [
+    { name: 'title', type: 'text' },
+    { name: 'updated', type: 'autodate', onCreate: true, onUpdate: true },
+  ];
+  const rules = { listRule: '', viewRule: '', updateRule: '', deleteRule: '' };
+  const body = { name: 'posts', type: 'base', fields, ...rules, createRule: 'title != "refused"' };
+  await service.request('/api/collections', { method: 'POST', token: true, body });
+}
+
+/** Creates a post; resolves to its id. */
+async function add(service: TestService, title: string): Promise<string> {
+  const { json } = await service.request(records, { method: 'POST', body: { title } });
+  return String(json.id);
+}
 
 /** Builds the example with its own command, for a service. */
 function build(t: TestContext, url: string): string {
