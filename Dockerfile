@@ -33,7 +33,7 @@ RUN mkdir -p /out/opt/chancery/node_modules /out/usr/local/bin /data \
 FROM node:${NODE}
 ARG COMMIT=
 LABEL org.opencontainers.image.title="Chancery" \
-  org.opencontainers.image.description="Keeps records and sends signed word of every change." \
+  org.opencontainers.image.description="Stores records and sends a signed webhook for every change." \
   org.opencontainers.image.version="0.1.0" \
   org.opencontainers.image.revision="${COMMIT}" \
   org.opencontainers.image.licenses="MIT"

@@ -29,6 +29,7 @@ const followed: readonly (readonly [page: string, languages: string, test: strin
   ['docs/command-line.md', 'console', 'test/docs-command-line.test.ts'],
   ['docs/fields.md', 'json', 'test/api/docs-fields.test.ts'],
   ['docs/files.md', 'http', 'test/api/docs-files.test.ts'],
+  ['docs/getting-started.md', 'console js', 'test/docs-getting-started.test.ts'],
   ['docs/importing.md', 'text', 'test/api/docs-importing.test.ts'],
   ['docs/list-costs.md', 'http', 'test/api/docs-lists.test.ts'],
   ['docs/lists.md', 'http', 'test/api/docs-lists.test.ts'],

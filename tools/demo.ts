@@ -1,8 +1,8 @@
 /**
  * npm run demo: records in, signed webhooks out, in ten seconds of reading.
  *
- * Starts a service and a receiver, each in a process of its own, changes records with the official `pocketbase` SDK and has
- * two independent checks look at every webhook. Exits 0 only if everything held; leaves nothing behind.
+ * Starts a service and a receiver in separate processes, changes records with the official `pocketbase` SDK, and verifies every
+ * webhook in two independent ways. Exits with 0 only if all checks pass; leaves nothing behind.
  */
 import { AssertionError } from 'node:assert';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -41,20 +41,20 @@ async function main(): Promise<number> {
 
 async function play(printer: Printer, children: ChildProcesses, directory: string): Promise<void> {
   const startedMs = performance.now();
-  printer.heading('Chancery: records in, signed word of every change out');
+  printer.heading('Chancery: records in, signed webhooks out');
   const inbox = new Inbox(printer);
   const [url, receiver] = await Promise.all([
     children.startService(directory),
     children.startReceiver((webhook) => inbox.add(webhook)),
   ]);
-  printer.fact('service', url, 'over an empty directory');
-  printer.fact('receiver', receiver.url, 'a process of its own');
+  printer.fact('service', url, 'started on an empty data directory');
+  printer.fact('receiver', receiver.url, 'a separate process');
   await children.run('superuser', 'upsert', email, password, '--data', directory);
   const pb = new PocketBase(url);
   await pb.collection('_superusers').authWithPassword(email, password);
-  printer.fact('superuser', email, 'made on the command line, signed in with the pocketbase SDK');
+  printer.fact('superuser', email, 'created on the command line, signed in with the pocketbase SDK');
   await prepare(pb, receiver);
-  printer.heading('→ what is asked of the service   ← what the receiver is told, and whether it is genuine');
+  printer.heading('→ requests to the service   ← webhooks at the receiver, each verified in two ways');
   const history = await tellStory({ pb, printer });
   await inbox.waitFor(countEvents(history));
   // Any surplus webhooks would arrive now.
@@ -63,20 +63,20 @@ async function play(printer: Printer, children: ChildProcesses, directory: strin
   await checkTampering(printer, inbox, receiver);
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
   printer.held(
-    `Everything held: ${countEvents(history)} changes, ${countEvents(history)} webhooks, each once, in order and genuine (${seconds} s).`,
+    `${countEvents(history)} changes, ${countEvents(history)} webhooks: each arrived once, in order, with valid signatures (${seconds} s).`,
   );
 }
 
-/** Checks that both checks refuse a webhook in which a number was changed. */
+/** Checks that both verifiers reject a webhook in which a number was changed. */
 async function checkTampering(printer: Printer, inbox: Inbox, receiver: StartedReceiver): Promise<void> {
   const [genuine] = inbox.webhooks;
-  if (genuine === undefined) throw new Error('No webhook came.');
+  if (genuine === undefined) throw new Error('No webhook arrived.');
   printer.heading('A stranger sends a copy of the first webhook, with 1200 views instead of 12');
   const count = inbox.webhooks.length;
   const status = await sendTampered(receiver, genuine);
   await inbox.waitFor(count + 1);
   const { byHand, byPackage } = inbox.webhooks[count]?.verdicts ?? { byHand: true, byPackage: true };
-  if (status !== 401 || byHand || byPackage) throw new Error('A tampered webhook was believed.');
+  if (status !== 401 || byHand || byPackage) throw new Error('The receiver accepted a tampered webhook.');
 }
 
 function countEvents(history: History): number {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { root } from '../../tools/build/root.ts';
 
-/** What `npm run bench -- beside --write` has found last, in bench/beside.json. */
+/** The results of the last `npm run bench -- beside --write`, in bench/beside.json. */
 export interface BesideResults {
   readonly date: string;
   readonly commit: string;
@@ -64,8 +64,8 @@ export async function besidePages(results: BesideResults): Promise<ReadonlyMap<s
   ]);
 }
 
-const pageStart = '<!-- The rest is written by npm run bench -- beside -->';
-const pageEnd = '<!-- End of what is written -->';
+const pageStart = '<!-- Written by npm run bench -- beside -->';
+const pageEnd = '<!-- End of the generated part -->';
 
 async function replaced(path: string, pattern: RegExp, text: string): Promise<string> {
   const before = readFileSync(join(root, path), 'utf8');
@@ -93,7 +93,7 @@ function describeResults(results: BesideResults): string {
 }
 
 /** The figures of README.md: no list, as those that are repeated come from a cache. */
-function readmeLine({ lines, processors, pocketbase }: BesideResults): string {
+function readmeLine({ lines, pocketbase }: BesideResults): string {
   const [create, view, , mixed] = lines;
   if (create === undefined || view === undefined || mixed === undefined)
     throw new Error(`${resultsFile} lacks a load that README.md has`);
@@ -102,8 +102,8 @@ function readmeLine({ lines, processors, pocketbase }: BesideResults): string {
   const [creates, views, mixes] = perSecond('chancery');
   const [theirCreates, theirViews, theirMixes] = perSecond('pocketbase');
   return [
-    `On one of ${processors} processors, with SQLite: ${creates} durable creates, ${views} views or ${mixes} mixed requests a second;`,
-    `PocketBase ${pocketbase} on the same: ${theirCreates}, ${theirViews} and ${theirMixes}`,
+    `With SQLite on one processor: ${creates} durable creates, ${views} views or ${mixes} mixed requests a second;`,
+    `PocketBase ${pocketbase} on the same machine: ${theirCreates}, ${theirViews} and ${theirMixes}`,
     '([how](docs/benchmarks-beside.md), [more figures](docs/benchmarks.md), [every promise](docs/promises.md)).',
   ].join(' ');
 }

@@ -55,7 +55,7 @@ test('figures beside PocketBase are written with three digits, their date, commi
     assert.ok(page.includes(part), part);
   const readme = pages.get('README.md') ?? '';
   assert.match(readme, /16,000 durable creates, 42,000 views or 5,430 mixed requests a second/);
-  assert.match(readme, /PocketBase 0\.40\.6 on the same: 8,020, 21,000 and 2,720/);
+  assert.match(readme, /PocketBase 0\.40\.6 on the same machine: 8,020, 21,000 and 2,720/);
   const others = (text: string): readonly string[] =>
     text.split('\n').filter((one) => !one.includes('docs/benchmarks'));
   assert.deepEqual(others(readme), others(read('README.md')), 'no other line of README.md changes');

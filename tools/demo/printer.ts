@@ -37,7 +37,7 @@ export class Printer {
   }
 
   #verdict(isGenuine: boolean): string {
-    return isGenuine ? this.#colors.green('ok') : this.#colors.red('REFUSED');
+    return isGenuine ? this.#colors.green('ok') : this.#colors.red('REJECTED');
   }
 }
 

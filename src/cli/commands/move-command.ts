@@ -72,17 +72,21 @@ async function move(
 function summaryText(moved: readonly MovedInstance[], { data, masterKey }: Config): string {
   const lines = moved.map(
     ({ slug, collections, records, pending }) =>
-      `  ${slug}: ${collections} collections, ${records} records, ${pending} pending webhooks`,
+      `  ${slug}: ${counted(collections, 'collection')}, ${counted(records, 'record')}, ${counted(pending, 'pending webhook')}`,
   );
   const key =
     masterKey.text === undefined
       ? `--key-file ${masterKey.file ?? join(data, 'master.key')}`
       : 'CHANCERY_KEY';
   return [
-    `Moved ${moved.length} ${moved.length === 1 ? 'instance' : 'instances'}.`,
+    `Moved ${counted(moved.length, 'instance')}.`,
     ...lines,
     `Start the service with --postgres and the same master key: ${key}.`,
     `Do not start it on ${data} any more: webhooks would be sent twice. Keep that directory as a backup.`,
     '',
   ].join('\n');
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

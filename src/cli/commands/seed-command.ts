@@ -140,13 +140,13 @@ function textOfDemo({ place, records, account, endpoint, webhook }: Demo): strin
   const countTexts = Object.entries(records).map(([name, count]) => `${count} ${name}`);
   const first =
     webhook === null
-      ? 'No webhook has arrived yet. They are sent while a server runs on this data.'
+      ? 'No webhook has arrived yet. A running server sends them.'
       : `First webhook received: ${webhook.event} ${webhook.id}, signature ${webhook.isGenuine ? 'valid' : 'INVALID'}.`;
-  return `Made in ${place}: ${countTexts.join(', ')}.
+  return `Created in ${place}: ${countTexts.join(', ')}.
 
-A customer signs in with     ${account.email}  ${account.password}
-Webhooks of orders go to     a catcher, which shows them for an hour:
-                             GET /api/webhooks/catchers/${endpoint.catcher}
+Customer account   ${account.email}  ${account.password}
+Order webhooks     GET /api/webhooks/catchers/${endpoint.catcher}
+                   (kept for an hour; send the token of a superuser)
 
 ${first}
 
