@@ -1,5 +1,5 @@
 /** A table of notes, which the tests of records look at. */
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import type { BrowserStage } from '../support/browser-stage.ts';
 
 const fields = [
@@ -32,6 +32,13 @@ export async function withNotes(stage: BrowserStage, count = 0): Promise<void> {
       batch.collection('notes').create({ title: `note ${index}`, price: index });
     await batch.send();
   }
+}
+
+/** Chooses one of the choices of a control. */
+export async function choose(scope: Page | Locator, label: string, choice: string): Promise<void> {
+  await scope.getByRole('button', { name: `${label}: ` }).click();
+  const page = 'page' in scope ? scope.page() : scope;
+  await page.getByRole('option', { name: choice, exact: true }).click();
 }
 
 export const drawer = (page: Page) => page.getByRole('complementary');

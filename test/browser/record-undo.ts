@@ -5,7 +5,7 @@ import { assertAccessible } from '../support/axe.ts';
 import { startSignedInStage } from '../support/browser-stage.ts';
 import { withoutChromium } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
-import { cell, drawer, handle, titles, withNotes } from './note-table.ts';
+import { cell, choose, drawer, handle, titles, withNotes } from './note-table.ts';
 
 const skip = withoutChromium;
 
@@ -86,8 +86,8 @@ test('a bulk edit and a bulk deletion are each undone as one', { skip }, async (
   await cell(page, 0, 'title').waitFor();
   await selectAll();
   await page.getByRole('button', { name: 'Edit a field' }).click();
-  await page.getByLabel('Field', { exact: true }).selectOption('price');
-  await page.getByLabel('price').fill('5');
+  await choose(page, 'Field', 'price');
+  await page.getByRole('textbox', { name: 'price' }).fill('5');
   await page.getByRole('button', { name: 'Change 120 records' }).click();
   await page.locator('.toast').getByText('120 records changed.').waitFor();
   const changed = await notes.getFirstListItem('title = "note 3"');

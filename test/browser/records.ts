@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { startSignedInStage } from '../support/browser-stage.ts';
 import { withoutChromium } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
-import { drawer, rows, titles, withNotes } from './note-table.ts';
+import { choose, drawer, rows, titles, withNotes } from './note-table.ts';
 
 const skip = withoutChromium;
 
@@ -20,7 +20,7 @@ test('a record with a field of every type is what the API has of it', { skip }, 
   await form.getByLabel('site').fill('https://example.com/');
   await form.getByLabel('body').fill('<p>Hello</p>');
   await form.getByLabel('published').fill('2026-01-02T03:04:05');
-  await form.getByLabel('state').selectOption('done');
+  await choose(form, 'state', 'done');
   await form.getByRole('button', { name: 'sea' }).click();
   await form.getByRole('button', { name: 'air' }).click();
   const file = { name: 'hello.txt', mimeType: 'text/plain', buffer: Buffer.from('hello') };

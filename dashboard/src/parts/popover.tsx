@@ -20,7 +20,8 @@ export function Popover({ trigger, label, className = '', align, children }: Pop
       {Primitive !== undefined && (
         <Primitive.Root open={isOpen} onOpenChange={change}>
           <Primitive.Anchor virtualRef={anchor} />
-          <Primitive.Portal>
+          {/* A modal dialog covers what is outside of it. */}
+          <Primitive.Portal container={anchor.current?.closest('dialog') ?? null}>
             <Primitive.Content
               className={`floating ${className}`.trim()}
               align={align}

@@ -72,7 +72,8 @@ export function useOpener(trigger: TriggerElement, kind: 'menu' | 'dialog') {
     onPointerEnter: load,
     onFocus: load,
     onClick: () => change(!isOpen),
-    onKeyDown: (event: KeyboardEvent) => {
+    onKeyDown: (event: KeyboardEvent<HTMLButtonElement>) => {
+      trigger.props.onKeyDown?.(event);
       if (kind !== 'menu' || event.key !== 'ArrowDown') return;
       event.preventDefault();
       change(true);

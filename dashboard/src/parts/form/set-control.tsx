@@ -5,8 +5,12 @@ import type { Choice, ControlProps, SetField } from './field.ts';
 /** More are added one by one, found by their names. */
 const chipsMax = 20;
 
+interface SetControlProps extends Pick<ControlProps, 'id' | 'input' | 'onChange'> {
+  readonly field: SetField;
+}
+
 /** Any of some choices: each a button, or a box where it says more. Choices that are of another field of the same path stay. */
-export function SetControl({ id, field, input, onChange }: ControlProps & { readonly field: SetField }) {
+export function SetControl({ id, field, input, onChange }: SetControlProps) {
   const chosen: readonly unknown[] = Array.isArray(input) ? input : [];
   const toggle = (value: Choice['value']): void =>
     onChange(chosen.includes(value) ? chosen.filter((one) => one !== value) : [...chosen, value]);

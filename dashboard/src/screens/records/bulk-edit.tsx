@@ -1,9 +1,10 @@
-import { useId, useState } from 'react';
+import { type FormEvent, useId, useState } from 'react';
 import type { Collection, Field } from '../../api/client.ts';
 import { Button } from '../../parts/button.tsx';
+import { Combobox } from '../../parts/combobox.tsx';
 import { LabelledField } from '../../parts/labelled-field.tsx';
-import { FieldEditor } from './field-editor.tsx';
-import { DraftError, editedValue, toChanges } from './record-draft.ts';
+import { FieldControl } from './field-control.tsx';
+import { DraftError, formatValue, toChanges } from './field-values.ts';
 
 interface BulkEditProps {
   readonly collection: Collection;
@@ -22,10 +23,12 @@ export function BulkEdit({ collection, collections, label, onApply, onClose }: B
   const [value, setValue] = useState<unknown>();
   const [error, setError] = useState<string>();
   const field = fields.find((one) => one.name === name);
-  const apply = (): void => {
+  const filled = value ?? (field && formatValue(field, undefined));
+  const apply = (event: FormEvent): void => {
+    event.preventDefault();
     if (field === undefined) return;
     try {
-      const body = toChanges(collection, { [name]: value ?? emptyOf(field.type) }, false);
+      const body = toChanges(collection, { [name]: filled }, false);
       onClose();
       void onApply(body);
     } catch (failure) {
@@ -37,10 +40,7 @@ export function BulkEdit({ collection, collections, label, onApply, onClose }: B
     <form
       className="bulk-edit"
       aria-labelledby={`${id}-title`}
-      onSubmit={(event) => {
-        event.preventDefault();
-        apply();
-      }}
+      onSubmit={apply}
       onKeyDown={(event) => {
         if (event.key !== 'Escape' || event.defaultPrevented) return;
         event.preventDefault();
@@ -49,24 +49,28 @@ export function BulkEdit({ collection, collections, label, onApply, onClose }: B
     >
       <h2 id={`${id}-title`}>Edit a field of {label}</h2>
       <div className="bulk-edit-fields">
-        <FieldChoice
-          id={`${id}-field`}
-          fields={fields}
-          name={name}
-          onName={(next) => {
-            setName(next);
-            setValue(undefined);
-            setError(undefined);
-          }}
-        />
+        <LabelledField id={`${id}-field`} label="Field">
+          <Combobox
+            id={`${id}-field`}
+            label="Field"
+            autoFocus
+            value={name}
+            choices={fields.map((one) => ({ value: one.name, label: one.name }))}
+            onChange={(next) => {
+              setName(next);
+              setValue(undefined);
+              setError(undefined);
+            }}
+          />
+        </LabelledField>
         {field !== undefined && (
-          <FieldEditor
+          <FieldControl
             key={field.id}
             id={`${id}-value`}
             field={field}
             record={undefined}
             collections={collections}
-            value={value ?? editedValue(field, undefined)}
+            value={filled}
             error={error}
             onChange={setValue}
           />
@@ -82,41 +86,10 @@ export function BulkEdit({ collection, collections, label, onApply, onClose }: B
   );
 }
 
-/** What a field is set to when nothing was filled in. */
-function emptyOf(type: Field['type']): unknown {
-  if (type === 'bool') return false;
-  return type === 'geoPoint' ? { lon: 0, lat: 0 } : '';
-}
-
 /** Fields of which many records can have the same value, as far as the type goes. */
 function changedFields(collection: Collection): readonly Field[] {
   return collection.fields.filter(
     ({ type, name, system }) =>
       !system && name !== 'id' && type !== 'autodate' && type !== 'file' && type !== 'password',
-  );
-}
-
-interface FieldChoiceProps {
-  readonly id: string;
-  readonly fields: readonly Field[];
-  readonly name: string;
-  readonly onName: (name: string) => void;
-}
-
-function FieldChoice({ id, fields, name, onName }: FieldChoiceProps) {
-  return (
-    <LabelledField id={id} label="Field">
-      <select
-        id={id}
-        className="input"
-        autoFocus
-        value={name}
-        onChange={(event) => onName(event.target.value)}
-      >
-        {fields.map((one) => (
-          <option key={one.id}>{one.name}</option>
-        ))}
-      </select>
-    </LabelledField>
   );
 }

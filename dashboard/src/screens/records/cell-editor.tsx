@@ -1,17 +1,14 @@
 import * as Popover from '@radix-ui/react-popover';
-import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useId, useRef, useState, type KeyboardEvent } from 'react';
-import { type Collection, Failure, type Field, type RecordModel } from '../../api/client.ts';
-import { getRecord, recordQuery, type RevisedRecord, updateRecord } from '../../api/records.ts';
+import type { Collection, Field, RecordModel } from '../../api/client.ts';
 import { Button } from '../../parts/button.tsx';
 import { Key } from '../../parts/key.tsx';
-import { FailureNotice } from '../../parts/notice.tsx';
 import { isFixed } from './cell-value.tsx';
-import { ConflictNotice } from './conflict-notice.tsx';
-import { FieldEditor } from './field-editor.tsx';
-import { showChange } from './live-rows.ts';
-import { DraftError, editedValue, toChanges } from './record-draft.ts';
-import { offerUndoOfEdit } from './undo.ts';
+import { FieldControl } from './field-control.tsx';
+import { formatValue } from './field-values.ts';
+import type { DraftValues } from './record-draft.ts';
+import { SavingNotice } from './saving-notice.tsx';
+import { useSaving } from './use-saving.ts';
 
 interface CellEditorProps {
   readonly collection: Collection;
@@ -30,12 +27,13 @@ interface CellEditorProps {
 
 /** One value, changed where it stands. Enter, Tab or ⌘Enter saves it, Esc leaves it as it was; what the service refuses is told here. */
 export function CellEditor(props: CellEditorProps) {
-  const { collections, record, field, text, anchorOf, onNext, onClose } = props;
+  const { collection, collections, record, field, text, anchorOf, onNext, onClose } = props;
   const id = useId();
   const [anchor] = useState(() => ({ current: anchorOf() ?? document.body }));
   const [width] = useState(() => anchorOf()?.offsetWidth ?? 0);
-  const [value, setValue] = useState<unknown>(() => text ?? editedValue(field, record));
-  const saving = useSaving(props, value);
+  const [value, setValue] = useState<unknown>(() => text ?? formatValue(field, record));
+  const values = { [field.name]: value };
+  const saving = useCellSaving(props, values);
   const isElsewhere = isFixed(field) || field.type === 'file';
   useElsewhere(props, isElsewhere);
   if (isElsewhere) return null;
@@ -61,27 +59,22 @@ export function CellEditor(props: CellEditorProps) {
           style={{ minInlineSize: Math.max(280, width) }}
           onOpenAutoFocus={(event) => {
             if (text === undefined) return;
-            // Behind what was typed, as more of it follows. An address has no range to set: there the caret is at its end.
             event.preventDefault();
-            const input = document.getElementById(id);
-            input?.focus();
-            const isLong = input instanceof HTMLTextAreaElement;
-            if (isLong || (input instanceof HTMLInputElement && input.selectionStart !== null))
-              input.setSelectionRange(text.length, text.length);
+            goOnTyping(id, text.length);
           }}
           onKeyDown={press}
           onCloseAutoFocus={(event) => event.preventDefault()}
         >
-          <FieldEditor
+          <FieldControl
             id={id}
             field={field}
             record={record}
             collections={collections}
             value={value}
-            error={saving.message}
-            onChange={(next) => setValue(next)}
+            error={saving.messages.get(field.name)}
+            onChange={setValue}
           />
-          <Refusal {...props} saving={saving} value={value} />
+          <SavingNotice collection={collection} saving={saving} values={values} shown={[field.name]} />
           <div className="cell-editor-foot">
             <Button tone="quiet" onClick={onClose}>
               Cancel <Key keys="esc" />
@@ -100,34 +93,33 @@ export function CellEditor(props: CellEditorProps) {
   );
 }
 
-interface RefusalProps extends CellEditorProps {
-  readonly saving: ReturnType<typeof useSaving>;
-  readonly value: unknown;
+function useCellSaving({ collection, record, onClose }: CellEditorProps, values: DraftValues) {
+  // The row goes on changing below the editor: what counts is what one saw when one began.
+  const [seen, setSeen] = useState(record);
+  return useSaving({
+    collection,
+    record: seen,
+    etag: undefined,
+    values,
+    onSaved: onClose,
+    onKeep: (theirs) => setSeen(theirs.record),
+    onDrop: onClose,
+  });
 }
 
-/** Why nothing was saved, where that is not said at the value itself. */
-function Refusal({ collection, field, saving, value }: RefusalProps) {
-  const { conflict, error, message } = saving;
-  return (
-    <>
-      {conflict !== undefined && (
-        <ConflictNotice
-          collection={collection}
-          values={{ [field.name]: value }}
-          theirs={conflict.record}
-          onMine={saving.keepMine}
-          onTheirs={saving.takeTheirs}
-        />
-      )}
-      {error !== undefined && message === undefined && <FailureNotice error={error} />}
-    </>
-  );
+/** Sets the caret behind what was typed, as more of it follows. An address has no range to set: there the caret is at its end. */
+function goOnTyping(id: string, length: number): void {
+  const input = document.getElementById(id);
+  input?.focus();
+  const isLong = input instanceof HTMLTextAreaElement;
+  if (isLong || (input instanceof HTMLInputElement && input.selectionStart !== null))
+    input.setSelectionRange(length, length);
 }
 
-/** Whether Enter alone saves: not where it begins a line, nor for a relation, which is chosen with it in a list of its own. */
-function isOneLine({ type }: Field, { target, shiftKey }: KeyboardEvent): boolean {
-  const isLine = target instanceof HTMLElement && /^(?:INPUT|SELECT|TEXTAREA)$/.test(target.tagName);
-  return isLine && !shiftKey && type !== 'editor' && type !== 'json' && type !== 'relation';
+/** Whether Enter alone saves: on a line, or a choice that is closed; not where it begins a line, nor where it does something else. */
+function isOneLine({ type }: Field, { target, shiftKey, defaultPrevented }: KeyboardEvent): boolean {
+  const isLine = target instanceof Element && target.matches('input, textarea, .combobox');
+  return isLine && !shiftKey && !defaultPrevented && type !== 'editor' && type !== 'json';
 }
 
 /** Whether Tab saves and goes on: where the value is one input, which has nothing of its own to go to. */
@@ -145,81 +137,4 @@ function useElsewhere({ onOpen, onClose }: CellEditorProps, isElsewhere: boolean
     onClose();
     onOpen();
   }, [isElsewhere, onClose, onOpen]);
-}
-
-/** Saves the value if the record is still what its row showed. Where somebody else was first, it gets what they have made of the record. */
-function useSaving({ collection, record, field, onClose }: CellEditorProps, value: unknown) {
-  const queries = useQueryClient();
-  // The row goes on changing below the editor: what counts is what one saw when one began.
-  const [seen, setSeen] = useState(record);
-  const [error, setError] = useState<unknown>();
-  const [conflict, setConflict] = useState<RevisedRecord>();
-  const [isBusy, setIsBusy] = useState(false);
-  const show = (saved: RevisedRecord): void => {
-    queries.setQueryData(recordQuery(collection.name, record.id).queryKey, saved);
-    showChange(queries, collection.name, saved.record);
-  };
-  const attempt = async (): Promise<boolean> => {
-    const changes = toChanges(collection, { [field.name]: value }, false);
-    // Rows of a list have no revision.
-    const current = await getRecord(collection.name, record.id);
-    if (!isSame(collection, current.record, seen)) {
-      setConflict(current);
-      return false;
-    }
-    const saved = await updateRecord(
-      { collection: collection.name, id: record.id, etag: current.etag },
-      changes,
-    );
-    show(saved);
-    onClose();
-    offerUndoOfEdit(queries, { collection, before: current, after: saved, changes });
-    return true;
-  };
-  const save = async (): Promise<boolean> => {
-    if (isBusy || conflict !== undefined) return false;
-    setIsBusy(true);
-    setError(undefined);
-    try {
-      return await attempt();
-    } catch (failure) {
-      if (!(failure instanceof Failure && failure.status === 412)) setError(failure);
-      else await getRecord(collection.name, record.id).then(setConflict, setError);
-      return false;
-    } finally {
-      setIsBusy(false);
-    }
-  };
-  const message =
-    error instanceof DraftError
-      ? error.message
-      : error instanceof Failure
-        ? error.fields.get(field.name)
-        : undefined;
-  return {
-    error,
-    message,
-    conflict,
-    isBusy,
-    save,
-    /** The next save writes over what the others have saved. */
-    keepMine: () => {
-      if (conflict === undefined) return;
-      show(conflict);
-      setSeen(conflict.record);
-      setConflict(undefined);
-    },
-    takeTheirs: () => {
-      if (conflict !== undefined) show(conflict);
-      onClose();
-    },
-  };
-}
-
-/** Whether two answers tell the same of a record. One of them may leave out fields. */
-function isSame({ fields }: Collection, one: RecordModel, other: RecordModel): boolean {
-  return fields.every(
-    ({ name }) =>
-      !(name in one && name in other) || JSON.stringify(one[name]) === JSON.stringify(other[name]),
-  );
 }

@@ -2,7 +2,9 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { useId, useState } from 'react';
 import { call, type Collection } from '../../api/client.ts';
 import type { Schemas } from '../../api/schema.ts';
+import { Combobox } from '../../parts/combobox.tsx';
 import { kindNames } from '../../parts/delivery-words.ts';
+import { LabelledField } from '../../parts/labelled-field.tsx';
 import { MoreRows } from '../../parts/more-rows.tsx';
 import { FailureNotice, Notice } from '../../parts/notice.tsx';
 import { minuteText, parseTime } from '../../parts/time.tsx';
@@ -79,18 +81,15 @@ interface VersionSelectProps {
 function VersionSelect({ label, versions, value, onChange }: VersionSelectProps) {
   const id = useId();
   return (
-    <div className="field">
-      <label className="field-label" htmlFor={id}>
-        {label}
-      </label>
-      <select className="input" id={id} value={value.id} onChange={(event) => onChange(event.target.value)}>
-        {versions.map((version) => (
-          <option key={version.id} value={version.id}>
-            {versionText(version)}
-          </option>
-        ))}
-      </select>
-    </div>
+    <LabelledField id={id} label={label}>
+      <Combobox
+        id={id}
+        label={label}
+        value={value.id}
+        choices={versions.map((version) => ({ value: version.id, label: versionText(version) }))}
+        onChange={onChange}
+      />
+    </LabelledField>
   );
 }
 

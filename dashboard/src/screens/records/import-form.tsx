@@ -2,6 +2,7 @@ import FileUp from 'lucide-react/icons/file-up';
 import { useId, useState } from 'react';
 import type { Collection } from '../../api/client.ts';
 import { Button } from '../../parts/button.tsx';
+import { Combobox } from '../../parts/combobox.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { plural } from '../../parts/time.tsx';
 import { doSteps, type Step } from './bulk-work.ts';
@@ -131,19 +132,15 @@ function MappingTable({ collection, file, mapping, onMapping }: MappingTableProp
             <tr key={position}>
               <th scope="row">{title}</th>
               <td>
-                <select
-                  className="input"
-                  aria-label={`Field for ${title}`}
+                <Combobox
+                  label={`Field for ${title}`}
+                  none="Leave out"
                   value={mapping[position] ?? ''}
-                  onChange={(event) => onMapping(mapping.with(position, event.target.value))}
-                >
-                  <option value="">Leave out</option>
-                  {fields.map(({ name, id }) => (
-                    <option key={id} disabled={mapping.includes(name) && mapping[position] !== name}>
-                      {name}
-                    </option>
-                  ))}
-                </select>
+                  choices={fields
+                    .filter(({ name }) => !mapping.includes(name) || mapping[position] === name)
+                    .map(({ name }) => ({ value: name, label: name }))}
+                  onChange={(name) => onMapping(mapping.with(position, name))}
+                />
               </td>
               <td className="cut soft">
                 {file.lines

@@ -1,6 +1,6 @@
 import type { Collection, Field } from '../../api/client.ts';
 import type { Step } from './bulk-work.ts';
-import { textOfCell } from './csv.ts';
+import { readCell } from './field-values.ts';
 
 /** A file of CSV: its head, and its other lines with the number that an editor shows of them. */
 export interface CsvFile {
@@ -36,28 +36,10 @@ export function toSteps(file: CsvFile, mapping: Mapping, collection: Collection)
     for (const [position, name] of mapping.entries()) {
       const field = collection.fields.find((one) => one.name === name);
       const text = line[position] ?? '';
-      if (field !== undefined && text !== '') body[name] = valueOf(field, text);
+      if (field !== undefined && text !== '') body[name] = readCell(field, text);
       if (field?.type === 'password' && collection.type === 'auth') body[`${name}Confirm`] = text;
     }
     // The head is line 1.
     return { subject: `line ${index + 2}`, kind: 'create', body };
   });
-}
-
-/** What a text of CSV means in a field. What does not fit goes as it is: the service says what it expected. */
-function valueOf(field: Field, text: string): unknown {
-  const isMany = 'maxSelect' in field && field.maxSelect > 1;
-  if (field.type === 'json' || field.type === 'geoPoint' || isMany) return parsed(text, isMany);
-  if (field.type === 'number') return Number.isNaN(Number(text)) ? text : Number(text);
-  if (field.type === 'bool') return /^(?:true|yes|1)$/i.test(text.trim());
-  return textOfCell(text);
-}
-
-function parsed(text: string, isMany: boolean): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return value;
-  } catch {
-    return isMany ? text.split(/[,;|]/).map((one) => one.trim()) : text;
-  }
 }

@@ -1,7 +1,5 @@
 import { useState } from 'react';
-import type { Collection, Field, RecordModel } from '../../api/client.ts';
-import { basePath } from '../../api/client.ts';
-import type { RecordChanges } from '../../api/records.ts';
+import { basePath, type Collection } from '../../api/client.ts';
 import { readText, writeText } from '../../browser/preferences.ts';
 
 /** What somebody has changed in a record and not saved: members as their editors hold them. */
@@ -74,66 +72,5 @@ function decodeDraft(text: string | null): KeptDraft {
     return JSON.parse(text) as KeptDraft;
   } catch {
     return noDraft;
-  }
-}
-
-/** The value that an editor begins with. */
-export function editedValue(field: Field, record: RecordModel | undefined): unknown {
-  const value = record?.[field.name];
-  if (field.type === 'json') return record === undefined ? '' : (JSON.stringify(value, null, 2) ?? '');
-  if (field.type === 'number') return typeof value === 'number' ? String(value) : '';
-  return value;
-}
-
-/** A member that the API would not understand. */
-export class DraftError extends Error {
-  readonly field: string;
-
-  constructor(field: string, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.field = field;
-  }
-}
-
-/** Returns what is sent for a draft. Throws DraftError for JSON that is none: the service would take it for a text. */
-export function toChanges(collection: Collection, values: DraftValues, isNew: boolean): RecordChanges {
-  const changes: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(values)) {
-    const field = collection.fields.find((one) => one.name === name);
-    if (field === undefined) continue;
-    if (value instanceof FileChange) Object.assign(changes, fileMembers(field, value, isNew));
-    else if (field.type === 'json') changes[name] = parseJson(name, String(value));
-    // What is no number goes as it is: the service says what it expected.
-    else if (field.type === 'number') changes[name] = Number.isNaN(Number(value)) ? value : Number(value);
-    else changes[name] = value;
-    if (field.type === 'password' && collection.type === 'auth') changes[`${name}Confirm`] = value;
-  }
-  return changes;
-}
-
-function fileMembers(
-  field: Field,
-  { removed, added, order }: FileChange,
-  isNew: boolean,
-): Record<string, unknown> {
-  const { name } = field;
-  if (isNew) return { [name]: added };
-  const isSingle = field.type === 'file' && field.maxSelect <= 1;
-  if (isSingle && added.length > 0) return { [name]: added[0] };
-  if (order !== undefined) return { [name]: [...order.filter((one) => !removed.includes(one)), ...added] };
-  return {
-    ...(added.length > 0 && { [`${name}+`]: added }),
-    ...(removed.length > 0 && { [`${name}-`]: removed }),
-  };
-}
-
-function parseJson(name: string, text: string): unknown {
-  if (text.trim() === '') return null;
-  try {
-    const value: unknown = JSON.parse(text);
-    return value;
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new DraftError(name, `Invalid JSON: ${reason}`, { cause: error });
   }
 }

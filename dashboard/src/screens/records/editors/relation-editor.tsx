@@ -2,10 +2,12 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import Plus from 'lucide-react/icons/plus';
 import X from 'lucide-react/icons/x';
-import { useState, type KeyboardEvent } from 'react';
-import { call, type Collection, client, type RecordModel } from '../../../api/client.ts';
+import { useState } from 'react';
+import { call, type Collection } from '../../../api/client.ts';
 import type { FieldOf } from '../../../api/collections.ts';
+import { recordsByIdQuery } from '../../../api/records.ts';
 import { Button, IconButton } from '../../../parts/button.tsx';
+import { Finder } from '../../../parts/combobox.tsx';
 import { Popover } from '../../../parts/popover.tsx';
 import { recordLabel } from '../cell-value.tsx';
 import { toFilter } from '../record-filter.ts';
@@ -21,10 +23,15 @@ interface RelationEditorProps {
 /** The related records as chips, and a search for others. */
 export function RelationEditor({ id, field, value, collections, onChange }: RelationEditorProps) {
   const target = collections.find((collection) => collection.id === field.collectionId);
-  const ids = (Array.isArray(value) ? value : [value])
-    .filter((one) => typeof one === 'string' && one !== '')
-    .map(String);
-  const records = useRecords(target, ids);
+  const ids = [value ?? []]
+    .flat()
+    .map(String)
+    .filter((one) => one !== '');
+  const { data: records = [] } = useQuery({
+    ...recordsByIdQuery(target?.name ?? '', ids),
+    enabled: target !== undefined && ids.length > 0,
+    placeholderData: keepPreviousData,
+  });
   const isSingle = field.maxSelect <= 1;
   if (target === undefined) return <p className="soft">The related collection was deleted.</p>;
   const set = (next: readonly string[]): void => onChange(isSingle ? (next.at(-1) ?? '') : next);
@@ -58,156 +65,61 @@ export function RelationEditor({ id, field, value, collections, onChange }: Rela
         </div>
       )}
       {(isSingle || ids.length < field.maxSelect) && (
-        <RecordSearch
-          id={id}
-          target={target}
-          chosen={ids}
-          isSingle={isSingle}
-          onChoose={(one) => set([...ids, one])}
-        />
+        <Popover
+          label={`Choose from ${target.name}`}
+          className="combobox-list"
+          align="start"
+          trigger={
+            <Button id={id}>
+              <Plus size={14} aria-hidden />
+              {isSingle && ids.length > 0 ? 'Choose another' : `Choose from ${target.name}`}
+            </Button>
+          }
+        >
+          {(close) => (
+            <RecordFinder
+              target={target}
+              chosen={ids}
+              onChoose={(one) => {
+                set([...ids, one]);
+                if (isSingle) close();
+              }}
+            />
+          )}
+        </Popover>
       )}
     </div>
   );
 }
 
-function useRecords(target: Collection | undefined, ids: readonly string[]): readonly RecordModel[] {
-  const { data } = useQuery({
-    queryKey: ['records', target?.name, 'by-ids', ids.toSorted()],
-    queryFn: async ({ signal }) => {
-      const filter = ids.map((one) => client.filter('id = {:one}', { one })).join(' || ');
-      return listSome(target?.name ?? '', filter, signal);
-    },
-    enabled: target !== undefined && ids.length > 0,
-    placeholderData: keepPreviousData,
-  });
-  return data ?? [];
+interface RecordFinderProps {
+  readonly target: Collection;
+  readonly chosen: readonly string[];
+  readonly onChoose: (id: string) => void;
 }
 
 const shownMax = 20;
 
-async function listSome(
-  collection: string,
-  filter: string,
-  signal: AbortSignal,
-): Promise<readonly RecordModel[]> {
-  const query = { perPage: 200, skipTotal: true, ...(filter !== '' && { filter }) };
-  return (await call('GET /api/collections/{collection}/records', { path: { collection }, query, signal }))
-    .items;
-}
-
-interface RecordSearchProps {
-  readonly id: string;
-  readonly target: Collection;
-  readonly chosen: readonly string[];
-  readonly isSingle: boolean;
-  readonly onChoose: (id: string) => void;
-}
-
-function RecordSearch(props: RecordSearchProps) {
-  const { id, target, chosen, isSingle } = props;
-  return (
-    <Popover
-      label={`Choose from ${target.name}`}
-      align="start"
-      trigger={
-        <Button id={id}>
-          <Plus size={14} aria-hidden />
-          {isSingle && chosen.length > 0 ? 'Choose another' : `Choose from ${target.name}`}
-        </Button>
-      }
-    >
-      {(close) => <RecordFinder {...props} onClose={close} />}
-    </Popover>
-  );
-}
-
-function RecordFinder({
-  id,
-  target,
-  chosen,
-  isSingle,
-  onChoose,
-  onClose,
-}: RecordSearchProps & { readonly onClose: () => void }) {
+function RecordFinder({ target, chosen, onChoose }: RecordFinderProps) {
   const [text, setText] = useState('');
-  const [position, setPosition] = useState(0);
   const filter = toFilter(target, text);
   const { data = [] } = useQuery({
     queryKey: ['records', target.name, 'search', filter],
-    queryFn: async ({ signal }) => listSome(target.name, filter, signal),
+    queryFn: async ({ signal }) => {
+      // Some of them are chosen already.
+      const query = { perPage: 200, skipTotal: true, ...(filter !== '' && { filter }) };
+      const path = { collection: target.name };
+      return (await call('GET /api/collections/{collection}/records', { path, query, signal })).items;
+    },
     placeholderData: keepPreviousData,
   });
-  const choices = data.filter((record) => !chosen.includes(record.id)).slice(0, shownMax);
-  const choose = (record: RecordModel | undefined): void => {
-    if (record === undefined) return;
-    onChoose(record.id);
-    setText('');
-    if (isSingle) onClose();
-  };
-  const press = (event: KeyboardEvent): void => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (event.key === 'Enter') choose(choices[position]);
-    else if (step !== undefined && choices.length > 0)
-      setPosition((position + step + choices.length) % choices.length);
-    else return;
-    event.preventDefault();
-  };
-  return (
-    <>
-      <input
-        className="input"
-        role="combobox"
-        aria-label={`Search in ${target.name}`}
-        aria-expanded
-        aria-controls={`${id}-list`}
-        aria-activedescendant={choices[position] === undefined ? undefined : `${id}-choice-${position}`}
-        placeholder="Search"
-        value={text}
-        onChange={(event) => {
-          setText(event.target.value);
-          setPosition(0);
-        }}
-        onKeyDown={press}
-      />
-      <Choices
-        id={id}
-        target={target}
-        records={choices}
-        position={position}
-        onHover={setPosition}
-        onChoose={choose}
-      />
-    </>
-  );
-}
-
-interface ChoicesProps {
-  readonly id: string;
-  readonly target: Collection;
-  readonly records: readonly RecordModel[];
-  readonly position: number;
-  readonly onHover: (position: number) => void;
-  readonly onChoose: (record: RecordModel) => void;
-}
-
-function Choices({ id, target, records, position, onHover, onChoose }: ChoicesProps) {
-  if (records.length === 0) return <p className="menu-label">No records</p>;
-  return (
-    <div id={`${id}-list`} role="listbox" aria-label={target.name}>
-      {records.map((record, index) => (
-        <div
-          key={record.id}
-          id={`${id}-choice-${index}`}
-          className="menu-item"
-          role="option"
-          aria-selected={index === position}
-          onPointerMove={() => onHover(index)}
-          onClick={() => onChoose(record)}
-        >
-          <span className="cut">{recordLabel(target, record) || record.id}</span>
-          <span className="menu-end mono">{record.id}</span>
-        </div>
-      ))}
-    </div>
-  );
+  const choices = data
+    .filter((record) => !chosen.includes(record.id))
+    .slice(0, shownMax)
+    .map((record) => ({
+      value: record.id,
+      label: recordLabel(target, record) || record.id,
+      note: record.id,
+    }));
+  return <Finder label={target.name} value="" choices={choices} onText={setText} onChoose={onChoose} />;
 }
