@@ -10,6 +10,7 @@ import { mayUse } from '../api/session.ts';
 import { choicePreference, usePreference, useText, writeText } from '../browser/preferences.ts';
 import { IconButton } from '../parts/button.tsx';
 import { CollectionIcon } from '../parts/collection-icon.tsx';
+import { useIsLocked } from '../parts/lock.tsx';
 import { mayOpen, mayReach } from './may-open.ts';
 
 const systemPreference = choicePreference('chancery:system-collections', ['folded', 'shown']);
@@ -24,6 +25,7 @@ const shownMax = 100;
 export function CollectionLinks() {
   const collections = useLoadedCollections();
   const pins = (useText(pinsKey) ?? '').split(' ');
+  const isLocked = useIsLocked();
   const [text, setText] = useState('');
   if (collections === undefined) return <PlaceholderLinks />;
   const wanted = text.trim().toLowerCase();
@@ -42,7 +44,7 @@ export function CollectionLinks() {
       <div className="nav-group">
         <div className="nav-title">
           <h2>Collections</h2>
-          {mayOpen('/new-collection') && (
+          {mayOpen('/new-collection') && !isLocked && (
             <Link
               to="/new-collection"
               className="icon-button"

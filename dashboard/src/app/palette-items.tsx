@@ -17,6 +17,7 @@ import { mayUse } from '../api/session.ts';
 import { setDensity, setTheme } from '../browser/theme.ts';
 import { settingsSections } from '../screens/settings/sections.ts';
 import { CollectionIcon } from '../parts/collection-icon.tsx';
+import { useIsLocked } from '../parts/lock.tsx';
 import { densityChoices, themeChoices, useSignOut } from './account-menu.tsx';
 import { mayOpen, mayReach } from './may-open.ts';
 import { screenLinks } from './screen-links.ts';
@@ -44,6 +45,7 @@ export function usePaletteItems(): {
   const lookItems = useLookItems();
   const navigate = useNavigate();
   const leave = useSignOut();
+  const isLocked = useIsLocked();
   const newCollection: PaletteItem = {
     key: '/new-collection',
     label: 'New collection',
@@ -53,7 +55,7 @@ export function usePaletteItems(): {
   };
   const items: readonly PaletteItem[] = [
     ...createItems,
-    ...(mayOpen('/new-collection') ? [newCollection] : []),
+    ...(mayOpen('/new-collection') && !isLocked ? [newCollection] : []),
     ...screenLinks
       .filter(({ to }) => mayOpen(to))
       .map(({ to, label, icon: Icon }) => ({

@@ -7,6 +7,7 @@ import { useState } from 'react';
 import type { Collection } from '../../api/client.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
+import { useMayEdit } from '../../parts/lock.tsx';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
 import { plural } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toast.tsx';
@@ -34,6 +35,7 @@ interface BulkBarProps {
 export function BulkBar(props: BulkBarProps) {
   const { collection, selection, total } = props;
   const bulk = useBulk(props);
+  const mayEdit = useMayEdit(collection);
   const { work, count } = bulk;
   const [dialog, setDialog] = useState<'edit' | 'delete'>();
   const hasMore = !selection.isAll && total !== undefined && total > selection.count;
@@ -62,6 +64,7 @@ export function BulkBar(props: BulkBarProps) {
               </Button>
             )}
             <BulkActions
+              mayEdit={mayEdit}
               isEditing={dialog === 'edit'}
               onDialog={setDialog}
               onExport={(format) => void bulk.exportAs(format)}
@@ -94,19 +97,22 @@ export function BulkBar(props: BulkBarProps) {
 }
 
 interface BulkActionsProps {
+  readonly mayEdit: boolean;
   readonly isEditing: boolean;
   readonly onDialog: (dialog: 'edit' | 'delete') => void;
   readonly onExport: (format: ExportFormat) => void;
   readonly onClear: () => void;
 }
 
-function BulkActions({ isEditing, onDialog, onExport, onClear }: BulkActionsProps) {
+function BulkActions({ mayEdit, isEditing, onDialog, onExport, onClear }: BulkActionsProps) {
   return (
     <span className="bulk-actions">
-      <Button aria-expanded={isEditing} onClick={() => onDialog('edit')}>
-        <Pencil size={14} aria-hidden />
-        Edit a field
-      </Button>
+      {mayEdit && (
+        <Button aria-expanded={isEditing} onClick={() => onDialog('edit')}>
+          <Pencil size={14} aria-hidden />
+          Edit a field
+        </Button>
+      )}
       <Menu
         trigger={
           <Button>

@@ -8,6 +8,7 @@ import Pencil from 'lucide-react/icons/pencil';
 import SquareTerminal from 'lucide-react/icons/square-terminal';
 import { apiUrl, type Collection, type Field, type RecordModel } from '../../api/client.ts';
 import { copyText } from '../../parts/copy-button.tsx';
+import { useMayEdit } from '../../parts/lock.tsx';
 import { MenuItem, MenuLine, PointMenu } from '../../parts/menu.tsx';
 import { showToast } from '../../parts/toast.tsx';
 import type { Point } from '../../parts/use-point-anchor.ts';
@@ -31,6 +32,7 @@ interface CellMenuProps {
 /** What can be done with one cell, where the pointer is: edit it, filter by its value, copy it or its record. */
 export function CellMenu(props: CellMenuProps) {
   const { collection, record, field, point, filter, onFilter, onOpen, onEdit, onSummary, onClose } = props;
+  const mayEdit = useMayEdit(collection);
   const value: unknown = record[field.name];
   const text = cellText(value);
   const url = `${apiUrl}/api/collections/${collection.name}/records/${record.id}`;
@@ -41,7 +43,7 @@ export function CellMenu(props: CellMenuProps) {
     onFilter(addCondition(filter, cellCondition(field, value, isExcluded)));
   return (
     <PointMenu label={`${field.name} of ${record.id}`} point={point} onClose={onClose}>
-      {collection.type !== 'view' && (
+      {mayEdit && (
         <MenuItem icon={Pencil} end="↵" onSelect={onEdit}>
           Edit
         </MenuItem>

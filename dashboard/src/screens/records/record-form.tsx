@@ -1,9 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query';
+import Lock from 'lucide-react/icons/lock';
 import { useEffect, useId, useRef } from 'react';
 import type { Collection, Field, RecordModel } from '../../api/client.ts';
 import { useKeys } from '../../browser/keys.ts';
 import { Button } from '../../parts/button.tsx';
 import { Key } from '../../parts/key.tsx';
+import { unlockRecords, useMayEdit } from '../../parts/lock.tsx';
 import { plural } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toast.tsx';
 import { FieldControl } from './field-control.tsx';
@@ -25,10 +27,11 @@ interface RecordFormProps {
 export function RecordForm({ collection, collections, record, etag, onOpen }: RecordFormProps) {
   const id = useId();
   const isNew = record === undefined;
+  const mayEdit = useMayEdit(collection);
   const draft = useDraft(collection, record?.id, etag);
   const saving = useDraftSaving({ collection, record, draft, onOpen });
   const save = (): void => {
-    if (isNew || draft.count > 0) void saving.save();
+    if (isNew || (draft.count > 0 && mayEdit)) void saving.save();
   };
   useKeys({
     'Mod+enter': save,
@@ -81,12 +84,32 @@ export function RecordForm({ collection, collections, record, etag, onOpen }: Re
               Discard
             </Button>
           )}
-          <Button type="submit" form={id} tone="primary" disabled={saving.isBusy}>
-            {isNew ? 'Create' : 'Save'} <Key keys="Mod↵" />
-          </Button>
+          <SaveButton form={id} collection={collection} isNew={isNew} isBusy={saving.isBusy} />
         </footer>
       )}
     </>
+  );
+}
+
+interface SaveButtonProps extends Pick<RecordFormProps, 'collection'> {
+  readonly form: string;
+  readonly isNew: boolean;
+  readonly isBusy: boolean;
+}
+
+/** Saves the form, or unlocks it first. They are two buttons: the click that unlocks must not become one that saves. */
+function SaveButton({ form, collection, isNew, isBusy }: SaveButtonProps) {
+  const mayEdit = useMayEdit(collection);
+  if (!isNew && !mayEdit)
+    return (
+      <Button key="unlock" icon={Lock} onClick={unlockRecords}>
+        Unlock to save
+      </Button>
+    );
+  return (
+    <Button key="save" type="submit" form={form} tone="primary" disabled={isBusy}>
+      {isNew ? 'Create' : 'Save'} <Key keys="Mod↵" />
+    </Button>
   );
 }
 

@@ -10,6 +10,7 @@ import { GridRow } from './grid-row.tsx';
 import { pageRows } from './record-search.ts';
 import { useGridColumns } from './use-grid-columns.ts';
 import type { Selection } from '../../parts/data-table/use-selection.ts';
+import { LockedCell, useMayEdit } from '../../parts/lock.tsx';
 
 const CellEditor = lazy(async () => ({ default: (await import('./cell-editor.tsx')).CellEditor }));
 const ColumnSummary = lazy(async () => ({ default: (await import('./column-summary.tsx')).ColumnSummary }));
@@ -156,6 +157,7 @@ interface CellToolsProps extends RecordGridProps {
 function CellTools({ cells, grid, ...props }: CellToolsProps) {
   const { collection, collections, columns, rows } = props;
   const { edited, menu, summary } = cells;
+  const mayEdit = useMayEdit(collection);
   const placeOf = (place: CellPlace | undefined) => {
     const record = rows.find(({ id }) => id === place?.id);
     const field = columns.fieldOf(place?.field ?? '');
@@ -165,7 +167,7 @@ function CellTools({ cells, grid, ...props }: CellToolsProps) {
   const [editing, pointing] = [placeOf(edited), placeOf(menu)];
   return (
     <Suspense fallback={null}>
-      {editing !== undefined && props.collection.type !== 'view' && (
+      {editing !== undefined && mayEdit && (
         <CellEditor
           key={`${editing.record.id}-${editing.field.name}`}
           collection={collection}
@@ -181,6 +183,7 @@ function CellTools({ cells, grid, ...props }: CellToolsProps) {
           }}
         />
       )}
+      {editing !== undefined && !mayEdit && <LockedCell onClose={() => cells.setEdited(undefined)} />}
       {pointing !== undefined && menu?.point !== undefined && (
         <CellMenu
           collection={collection}

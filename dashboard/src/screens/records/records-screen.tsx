@@ -11,6 +11,7 @@ import { CollectionIcon } from '../../parts/collection-icon.tsx';
 import { CollectionTabs } from '../../parts/collection-tabs.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Empty } from '../../parts/empty.tsx';
+import { LockButton } from '../../parts/lock.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { ColumnMenu } from './column-menu.tsx';
 import { useColumns } from './column-layout.ts';
@@ -78,6 +79,7 @@ function CollectionRecords({ collection, collections }: CollectionRecordsProps) 
       >
         <CollectionTabs name={collection.name} />
         <ColumnMenu columns={columns} />
+        <LockButton collection={collection} />
         <TransferMenu collection={collection} filter={filter} sort={sort} columns={columns} />
         {!isView && (
           <Button tone="primary" onClick={() => open('new')}>

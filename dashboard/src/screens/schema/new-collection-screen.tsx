@@ -9,6 +9,7 @@ import { useKeys } from '../../browser/keys.ts';
 import { Bar } from '../../parts/bar.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Key } from '../../parts/key.tsx';
+import { UnlessLocked } from '../../parts/lock.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { PlaceholderLines } from '../../parts/placeholder-lines.tsx';
 import { showToast } from '../../parts/toast.tsx';
@@ -36,7 +37,9 @@ export function NewCollectionScreen() {
         <PlaceholderLines count={6} />
       )}
       {scaffolds !== undefined && collections !== undefined && (
-        <NewCollection scaffolds={scaffolds} collections={collections} />
+        <UnlessLocked>
+          <NewCollection scaffolds={scaffolds} collections={collections} />
+        </UnlessLocked>
       )}
     </>
   );

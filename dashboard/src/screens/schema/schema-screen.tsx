@@ -8,6 +8,7 @@ import { useKeys } from '../../browser/keys.ts';
 import { Button } from '../../parts/button.tsx';
 import { CollectionPage } from '../../parts/collection-page.tsx';
 import { Key } from '../../parts/key.tsx';
+import { UnlessLocked } from '../../parts/lock.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { plural } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toast.tsx';
@@ -32,7 +33,9 @@ export function SchemaScreen() {
   return (
     <CollectionPage name={name}>
       {(collection, collections) => (
-        <Schema key={collection.id} collection={collection} collections={collections} />
+        <UnlessLocked>
+          <Schema key={collection.id} collection={collection} collections={collections} />
+        </UnlessLocked>
       )}
     </CollectionPage>
   );

@@ -10,6 +10,7 @@ import { Button } from '../../parts/button.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { LabelledField } from '../../parts/labelled-field.tsx';
+import { useIsLocked } from '../../parts/lock.tsx';
 import { FailureNotice, messageOf } from '../../parts/notice.tsx';
 import { plural } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toast.tsx';
@@ -21,10 +22,11 @@ type ImportBody = Schemas['CollectionImport'];
 /** Definitions of collections as a file, both ways. */
 export function DefinitionSection() {
   const collections = useLoadedCollections();
+  const isLocked = useIsLocked();
   return (
     <>
       {collections !== undefined && <ExportGroup collections={collections.filter(({ system }) => !system)} />}
-      <ImportGroup />
+      {!isLocked && <ImportGroup />}
     </>
   );
 }

@@ -31,6 +31,12 @@ const general: readonly Part[] = [
         placeholder: '#1055c9',
         help: 'For buttons and links. Adjusted where contrast is too low.',
       },
+      {
+        path: 'meta.hideControls',
+        kind: 'switch',
+        label: 'Lock collections and records',
+        help: 'Prevents mistakes in production: the dashboard changes no definitions, and stored records only after unlocking them. The API is not affected.',
+      },
     ],
   },
 ];
