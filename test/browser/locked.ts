@@ -35,7 +35,7 @@ test('locked records are changed after one more step, and definitions not at all
   await drawer(page).getByRole('button', { name: 'Unlock to save' }).click();
   assert.deepEqual(writes, [], 'nothing is sent before');
   await drawer(page).getByRole('button', { name: 'Save' }).click();
-  await page.getByRole('status').getByText('Saved.').waitFor();
+  await page.getByRole('status').getByRole('button', { name: 'Undo' }).waitFor();
   await page.keyboard.press('Escape');
 
   await cell(page, 1, 'title').dblclick();
