@@ -1,4 +1,4 @@
-/** Finding one's way: the palette and the sidebar. */
+/** Finding one's way by the palette. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertAccessible } from '../support/axe.ts';
@@ -50,33 +50,4 @@ test('the palette finds records of every collection by their texts, in one reque
   await page.keyboard.press('Enter');
   await page.getByRole('complementary').getByLabel('title').waitFor();
   assert.equal(new URL(page.url()).pathname, '/_/c/notes');
-});
-
-test('the sidebar finds, pins and bounds its collections', { skip }, async (t) => {
-  const stage = await startSignedInStage(t);
-  const collections = Array.from({ length: 130 }, (_, index) => ({
-    name: `c${String(index).padStart(3, '0')}`,
-    fields: notes.fields,
-  }));
-  for (let at = 0; at < collections.length; at += 65)
-    await stage.pb.send('/api/collections/import', {
-      method: 'PUT',
-      body: { collections: collections.slice(at, at + 65) },
-    });
-  const page = await stage.openSignedIn('overview');
-  const sidebar = page.getByRole('navigation', { name: 'Main' });
-  await sidebar.getByRole('link', { name: 'c099' }).waitFor();
-  assert.equal(await sidebar.getByRole('link', { name: 'c100' }).count(), 0);
-  await sidebar.getByLabel('Find a collection').fill('c12');
-  await sidebar.getByRole('link', { name: 'c120' }).waitFor();
-  assert.equal(await sidebar.getByRole('link', { name: /^c/ }).count(), 10);
-  await sidebar.getByRole('link', { name: 'c120' }).focus();
-  await page.keyboard.press('Tab');
-  await page.keyboard.press('Enter');
-  await page.reload();
-  await sidebar.getByRole('heading', { name: 'Pinned' }).waitFor();
-  await sidebar.getByRole('button', { name: 'Unpin c120' }).waitFor();
-  await assertAccessible(page, 'many collections');
-  await sidebar.getByRole('button', { name: 'Show all 129' }).click();
-  await sidebar.getByRole('link', { name: 'c129' }).waitFor();
 });

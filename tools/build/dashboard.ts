@@ -40,7 +40,7 @@ const lazyParts = [
 ];
 /** With what every screen requests: each module would otherwise be a file of its own beside the lazy parts. */
 const sharedParts = new RegExp(
-  String.raw`dashboard/src/(?:parts/(?!${lazyParts.join('|')})|browser|app|api/(?:settings|last-day|logs|live-changes|expressions|read-blob))|lucide-react|react-router|useInfiniteQuery`,
+  String.raw`dashboard/src/(?:parts/(?!${lazyParts.join('|')})|browser|app|api/(?:settings|last-day|logs|live-changes|expressions|read-blob))|lucide-react|react-router|useInfiniteQuery|@tanstack/(?:react-)?virtual`,
 );
 /** What places menus and popovers, which come when a button that opens one is reached. */
 const floatingParts =
@@ -64,7 +64,7 @@ const lazyRecordParts = [
 ];
 /** What the table of records has and is made with. */
 const sharedByRecords = new RegExp(
-  String.raw`dashboard/src/(?:api/records|screens/records/(?!${lazyRecordParts.join('|')})|parts/data-table/use-selection)|@tanstack/(?:react-)?(?:table|virtual)`,
+  String.raw`dashboard/src/(?:api/records|screens/records/(?!${lazyRecordParts.join('|')})|parts/data-table/use-selection)|@tanstack/(?:react-)?table`,
 );
 /** What the other lists are made of, which are tables with columns, and what often stands beside them. */
 const sharedByTables = /dashboard\/src\/(?:parts\/(?:data-table|backup-words|secret-once|plot\.)|api\/audit)/;

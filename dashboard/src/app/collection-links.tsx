@@ -1,9 +1,10 @@
 import { Link } from '@tanstack/react-router';
+import { useVirtualizer } from '@tanstack/react-virtual';
 import ChevronRight from 'lucide-react/icons/chevron-right';
 import Pin from 'lucide-react/icons/pin';
 import PinOff from 'lucide-react/icons/pin-off';
 import Plus from 'lucide-react/icons/plus';
-import { type ReactNode, useState } from 'react';
+import { useLayoutEffect, useRef, useState } from 'react';
 import { basePath, type Collection } from '../api/client.ts';
 import { useLoadedCollections } from '../api/collections.ts';
 import { mayUse } from '../api/session.ts';
@@ -18,8 +19,9 @@ const systemPreference = choicePreference('chancery:system-collections', ['folde
 const pinsKey = `chancery:${basePath}:pins`;
 /** With fewer, one sees them all at a glance. */
 const findMin = 12;
-/** Of one group. An instance has up to 1,000, and whoever has so many looks for a name. */
-const shownMax = 100;
+const linkHeight = 28;
+/** With the room above it. */
+const titleHeight = 38;
 
 /** The collections: those that are pinned, then by kind, accounts first as there are few; those of the service itself are folded. */
 export function CollectionLinks() {
@@ -38,7 +40,17 @@ export function CollectionLinks() {
     // Those of collections that are gone go as well.
     writeText(pinsKey, next.filter((pin) => own.some((one) => one.id === pin)).join(' '));
   };
-  const groups = { pins, onPin: togglePin };
+  const entries = [
+    ...entriesOf('Pinned', pinned),
+    ...entriesOf(
+      'Accounts',
+      others.filter(({ type }) => type === 'auth'),
+    ),
+    ...entriesOf(
+      'Records',
+      others.filter(({ type }) => type !== 'auth'),
+    ),
+  ];
   return (
     <>
       <div className="nav-group">
@@ -67,9 +79,8 @@ export function CollectionLinks() {
           />
         )}
       </div>
-      <LinkGroup title="Pinned" collections={pinned} {...groups} />
-      <LinkGroup title="Accounts" collections={others.filter(({ type }) => type === 'auth')} {...groups} />
-      <LinkGroup title="Records" collections={others.filter(({ type }) => type !== 'auth')} {...groups} />
+      {/* Anew where what is above it comes or goes. */}
+      <LinkList key={own.length} entries={entries} pins={pins} onPin={togglePin} />
       {matches.length === 0 && wanted !== '' && <p className="nav-none">No collection matches “{text}”</p>}
       {mayUse('admin') && <SystemLinks collections={collections.filter(({ system }) => system)} />}
     </>
@@ -92,7 +103,9 @@ function SystemLinks({ collections }: { readonly collections: readonly Collectio
       {isSystemShown && (
         <ul>
           {collections.map((collection) => (
-            <CollectionLink key={collection.id} collection={collection} />
+            <li key={collection.id} className="nav-item">
+              <CollectionLink collection={collection} />
+            </li>
           ))}
         </ul>
       )}
@@ -100,68 +113,102 @@ function SystemLinks({ collections }: { readonly collections: readonly Collectio
   );
 }
 
-interface LinkGroupProps {
-  readonly title: string;
-  readonly collections: readonly Collection[];
+/** A title, or a collection with its place among those of that title. */
+type LinkEntry = string | { readonly collection: Collection; readonly position: number; readonly of: number };
+
+function entriesOf(title: string, collections: readonly Collection[]): readonly LinkEntry[] {
+  if (collections.length === 0) return [];
+  const of = collections.length;
+  return [title, ...collections.map((collection, index) => ({ collection, position: index + 1, of }))];
+}
+
+interface LinkListProps {
+  readonly entries: readonly LinkEntry[];
   readonly pins: readonly string[];
   readonly onPin: (collection: Collection) => void;
 }
 
-function LinkGroup({ title, collections, pins, onPin }: LinkGroupProps) {
-  const [isWhole, setIsWhole] = useState(false);
-  if (collections.length === 0) return null;
-  const shown = isWhole ? collections : collections.slice(0, shownMax);
+/** Of the links, those in sight are in the page: an instance has up to 1,000 collections. */
+function LinkList({ entries, pins, onPin }: LinkListProps) {
+  const list = useRef<HTMLUListElement>(null);
+  const [scrollMargin, setScrollMargin] = useState(0);
+  const scrollOf = (): HTMLElement | null => list.current?.closest('.sidebar-scroll') ?? null;
+  const keyOf = (index: number): string => {
+    const entry = entries[index] ?? '';
+    return typeof entry === 'string' ? entry : entry.collection.id;
+  };
+  useLayoutEffect(() => {
+    const scroll = list.current?.closest('.sidebar-scroll');
+    if (!scroll || list.current === null) return;
+    const offset = list.current.getBoundingClientRect().top - scroll.getBoundingClientRect().top;
+    setScrollMargin(offset + scroll.scrollTop);
+  }, []);
+  const virtualizer = useVirtualizer({
+    count: entries.length,
+    getScrollElement: scrollOf,
+    estimateSize: (index) => (typeof entries[index] === 'string' ? titleHeight : linkHeight),
+    getItemKey: keyOf,
+    overscan: 12,
+    scrollMargin,
+  });
+  const items = virtualizer.getVirtualItems();
+  const before = (items[0]?.start ?? scrollMargin) - scrollMargin;
+  const after = virtualizer.getTotalSize() - ((items.at(-1)?.end ?? scrollMargin) - scrollMargin);
   return (
-    <div className="nav-group">
-      <h3 className="nav-title">{title}</h3>
-      <ul>
-        {shown.map((collection) => {
-          const isPinned = pins.includes(collection.id);
-          const Icon = isPinned ? PinOff : Pin;
+    <ul ref={list} style={{ paddingBlock: `${before}px ${after}px` }}>
+      {items.map(({ index, key }) => {
+        const entry = entries[index];
+        if (entry === undefined) return null;
+        const measured = { ref: virtualizer.measureElement, 'data-index': index };
+        if (typeof entry === 'string')
           return (
-            <CollectionLink key={collection.id} collection={collection}>
-              <IconButton
-                small
-                className="nav-pin"
-                label={`${isPinned ? 'Unpin' : 'Pin'} ${collection.name}`}
-                onClick={() => onPin(collection)}
-              >
-                <Icon size={12} aria-hidden />
-              </IconButton>
-            </CollectionLink>
+            <li key={key} {...measured} className="nav-heading">
+              <h3 className="nav-title">{entry}</h3>
+            </li>
           );
-        })}
-      </ul>
-      {shown.length < collections.length && (
-        <button type="button" className="nav-link" onClick={() => setIsWhole(true)}>
-          Show all {collections.length.toLocaleString()}
-        </button>
-      )}
-    </div>
+        const { collection, position, of } = entry;
+        return (
+          <li key={key} {...measured} className="nav-item" aria-setsize={of} aria-posinset={position}>
+            <CollectionLink collection={collection} />
+            <PinButton collection={collection} isPinned={pins.includes(collection.id)} onPin={onPin} />
+          </li>
+        );
+      })}
+    </ul>
   );
 }
 
-function CollectionLink({
-  collection,
-  children,
-}: {
+interface PinButtonProps extends Pick<LinkListProps, 'onPin'> {
   readonly collection: Collection;
-  readonly children?: ReactNode;
-}) {
+  readonly isPinned: boolean;
+}
+
+function PinButton({ collection, isPinned, onPin }: PinButtonProps) {
+  const Icon = isPinned ? PinOff : Pin;
   return (
-    <li className="nav-item">
-      <Link
-        to="/c/$collection"
-        params={{ collection: collection.name }}
-        className="nav-link"
-        // A collection is the current one whatever is filtered in it.
-        activeOptions={{ includeSearch: false }}
-      >
-        <CollectionIcon collection={collection} />
-        <span className="cut">{collection.name}</span>
-      </Link>
-      {children}
-    </li>
+    <IconButton
+      small
+      className="nav-pin"
+      label={`${isPinned ? 'Unpin' : 'Pin'} ${collection.name}`}
+      onClick={() => onPin(collection)}
+    >
+      <Icon size={12} aria-hidden />
+    </IconButton>
+  );
+}
+
+function CollectionLink({ collection }: { readonly collection: Collection }) {
+  return (
+    <Link
+      to="/c/$collection"
+      params={{ collection: collection.name }}
+      className="nav-link"
+      // A collection is the current one whatever is filtered in it.
+      activeOptions={{ includeSearch: false }}
+    >
+      <CollectionIcon collection={collection} />
+      <span className="cut">{collection.name}</span>
+    </Link>
   );
 }
 
