@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertAccessible } from '../support/axe.ts';
+import { choose } from '../support/choose.ts';
 import { withoutChromium } from '../support/chromium.ts';
 import { startDeliveryStage } from '../support/delivery-stage.ts';
 import { eventually } from '../support/eventually.ts';
@@ -25,7 +26,7 @@ test('deliveries are found by a text in the body, selected and sent again', { sk
   await page.getByRole('heading', { name: 'No results' }).waitFor();
   await page.getByRole('button', { name: 'Clear the filters' }).click();
   await eventually('all are there again', async () => (await rows.count()) === 3);
-  await page.getByLabel('Status').selectOption('exhausted');
+  await choose(page, 'Status', 'Gave up');
   await eventually('two failed', async () => (await rows.count()) === 2);
   await page.getByLabel('Select row 1').click();
   await page.getByLabel('Select row 2').click({ modifiers: ['Shift'] });

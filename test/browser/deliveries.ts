@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { assertAccessible } from '../support/axe.ts';
+import { choose } from '../support/choose.ts';
 import { withoutChromium } from '../support/chromium.ts';
 import { startDeliveryStage } from '../support/delivery-stage.ts';
 import { eventually } from '../support/eventually.ts';
@@ -174,7 +175,7 @@ test('a script in an answer shows as text', { skip }, async (t) => {
   const { id } = await stage.delivery(order, ({ status }) => status === 'exhausted');
   const page = await stage.openSignedIn(`deliveries/${id}`);
   await page.getByLabel('Response body').getByText(script).waitFor();
-  await page.getByRole('cell', { name: '<b>bold</b>' }).waitFor();
+  await page.getByRole('group', { name: 'Headers' }).getByText('<b>bold</b>').waitFor();
   for (const tab of ['Request', 'Event', 'Signature']) {
     await page.getByRole('tab', { name: tab }).click();
     await page.getByRole('tabpanel').locator('pre, form').first().waitFor();
@@ -190,16 +191,16 @@ test('the log is filtered, kept in the address, and new events wait behind a pil
   const page = await stage.openSignedIn('events');
   const rows = page.locator('.data-table tbody tr[data-index]');
   await eventually('all are there', async () => (await rows.count()) === 3);
-  await page.getByLabel('Type').selectOption('record.update');
+  await choose(page, 'Type', 'record.update');
   await eventually('one is left', async () => (await rows.count()) === 1);
-  await page.getByLabel('Type').selectOption('');
+  await choose(page, 'Type', 'All types');
   await page.getByRole('button', { name: 'Collection: All collections' }).click();
   await page.getByRole('combobox', { name: 'Find in Collection' }).fill('order');
   await page.keyboard.press('Enter');
   await page.getByLabel('Search').fill(first);
   await eventually('two are left', async () => (await rows.count()) === 2);
   assert.equal(new URL(page.url()).search, `?find=${first}&collection=orders`);
-  await page.getByLabel('Time').selectOption('1h');
+  await choose(page, 'Time', 'Last hour');
   await page.reload();
   await eventually('a reload shows the same', async () => (await rows.count()) === 2);
   await page.goto(`${stage.url}/_/events?collection=orders&record=${first}&from=1h`);

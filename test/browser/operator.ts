@@ -5,6 +5,7 @@ import { test, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import { assertAccessible } from '../support/axe.ts';
 import { account, type BrowserStage, type PageOptions, startStage } from '../support/browser-stage.ts';
+import { choose } from '../support/choose.ts';
 import { withoutChromium } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
 import { callAsOperator, makeDeskKey } from '../support/operator-world.ts';
@@ -149,7 +150,7 @@ test(
     await page.keyboard.press('Enter');
     await page.getByRole('link', { name: 'default', exact: true }).waitFor({ state: 'detached' });
     await page.getByRole('link', { name: 'acme', exact: true }).waitFor();
-    await page.getByLabel('State').selectOption('Suspended');
+    await choose(page, 'State', 'Suspended');
     await page.getByRole('heading', { name: 'No instance matches' }).waitFor();
     await page.getByRole('button', { name: 'Show all' }).click();
     await page.getByRole('link', { name: 'default', exact: true }).waitFor();
@@ -311,7 +312,7 @@ test('an instance is backed up, archived, cloned, deleted and restored', { skip 
   await page.getByRole('link', { name: 'Instances' }).click();
   await page.getByRole('link', { name: 'acme', exact: true }).waitFor();
   assert.equal(await page.getByRole('link', { name: 'acme-test' }).count(), 0);
-  await page.getByLabel('State').selectOption('Deleted');
+  await choose(page, 'State', 'Deleted');
   await page.getByRole('link', { name: 'acme-test' }).click();
   await page.getByRole('button', { name: 'Restore' }).click();
   await page.getByRole('status').getByText('acme-test is restored.').waitFor();

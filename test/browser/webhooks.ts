@@ -8,6 +8,7 @@ import type { Page } from 'playwright-core';
 import { assertAccessible } from '../support/axe.ts';
 import { startSignedInStage } from '../support/browser-stage.ts';
 import { makeCertificate } from '../support/certificate.ts';
+import { choose } from '../support/choose.ts';
 import { withoutChromium } from '../support/chromium.ts';
 import { type DeliveryStage, startDeliveryStage } from '../support/delivery-stage.ts';
 import { eventually } from '../support/eventually.ts';
@@ -294,7 +295,7 @@ test(
       // Those out of sight are not drawn.
       return (await rows.last().getAttribute('aria-rowindex')) === '47';
     });
-    await page.getByLabel('Status').selectOption('Gave up');
+    await choose(page, 'Status', 'Gave up');
     await eventually('one is left', async () => (await rows.count()) === 1);
     assert.equal(new URL(page.url()).search, '?tab=deliveries&status=exhausted');
     await page.reload();

@@ -127,7 +127,7 @@ export const instanceScreens: readonly PicturedScreen[] = [
   { name: 'event-gone', path: 'events/nothing', ready: '.empty', refusals: [404] },
   { name: 'deliveries', path: 'deliveries', ready: '.data-table .badge' },
   { name: 'delivery', path: 'deliveries/DELIVERY', ready: '.attempt-button' },
-  { name: 'delivery-request', path: 'deliveries/DELIVERY?tab=request', ready: '.header-table' },
+  { name: 'delivery-request', path: 'deliveries/DELIVERY?tab=request', ready: '.header-facts' },
   { name: 'delivery-event', path: 'deliveries/DELIVERY?tab=event', ready: '.json' },
   { name: 'delivery-signature', path: 'deliveries/DELIVERY?tab=signature', ready: '.signature-form' },
   { name: 'record-new', path: 'c/everything?record=new', ready: '.drawer .input' },

@@ -24,7 +24,6 @@ export interface MadeDashboard {
 const lazyParts = [
   'audit-log',
   'backup-words',
-  'combobox',
   'data-table',
   'delivery-table',
   'editor/',
@@ -34,7 +33,6 @@ const lazyParts = [
   'key-fields',
   'log-filters',
   'plot',
-  'radio-list',
   'resend',
   'secret-once',
 ];

@@ -1,4 +1,10 @@
-import { keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query';
+import {
+  keepPreviousData,
+  type Query,
+  type QueryClient,
+  queryOptions,
+  useQueryClient,
+} from '@tanstack/react-query';
 import { call, client } from './client.ts';
 import { endpointsQuery } from './last-day.ts';
 import type { Operations, Schemas } from './schema.ts';
@@ -74,76 +80,36 @@ export function endpointCheckQuery(draft: EndpointDraft) {
   });
 }
 
+type EndpointChange = Extract<
+  keyof Operations,
+  `${'POST' | 'PATCH' | 'PUT' | 'DELETE'} /api/webhooks/endpoints${string}`
+>;
+
 /** Changes endpoints, and has everything that shows them look again. */
-export function endpointActions(queries: QueryClient) {
-  const refresh = async (): Promise<void> => {
-    await Promise.all([
-      queries.invalidateQueries({
-        queryKey: ['endpoints'],
-        predicate: ({ queryKey }) => queryKey[1] !== 'check',
-      }),
-      queries.invalidateQueries({ queryKey: ['deliveries'] }),
-    ]);
-  };
-  // What is deleted is not asked for any more, also not by a list that still shows it.
-  const forget = (ids: readonly string[]): void => {
-    queries.setQueryData(endpointsQuery.queryKey, (list) => list?.filter(({ id }) => !ids.includes(id)));
-    for (const id of ids)
-      for (const kind of ['view', 'stats', 'lane'])
-        queries.removeQueries({ queryKey: ['endpoints', kind, id] });
-  };
-  const thenRefresh = async <Answer>(work: Promise<Answer>): Promise<Answer> => {
+export function useEndpointChange() {
+  const queries = useQueryClient();
+  return async <Key extends EndpointChange>(key: Key, id: string, body?: Operations[Key]['body']) => {
     try {
-      return await work;
+      return await call(key, { path: { id }, ...(body !== undefined && { body }) });
     } finally {
-      await refresh();
+      await refreshEndpoints(queries);
     }
-  };
-  return {
-    create: async (body: Schemas['EndpointCreate']) =>
-      thenRefresh(call('POST /api/webhooks/endpoints', { body })),
-    update: async (id: string, body: Schemas['EndpointUpdate']) =>
-      thenRefresh(call('PATCH /api/webhooks/endpoints/{id}', { path: { id }, body })),
-    pause: async (id: string) =>
-      thenRefresh(call('POST /api/webhooks/endpoints/{id}/pause', { path: { id } })),
-    resume: async (id: string, backlog: Backlog) =>
-      thenRefresh(call('POST /api/webhooks/endpoints/{id}/resume', { path: { id }, body: { backlog } })),
-    verify: async (id: string) =>
-      thenRefresh(call('POST /api/webhooks/endpoints/{id}/verify', { path: { id } })),
-    pauseAll: async (ids: readonly string[]) =>
-      thenRefresh(
-        oneAfterTheOther(ids, async (id) =>
-          call('POST /api/webhooks/endpoints/{id}/pause', { path: { id } }),
-        ),
-      ),
-    resumeAll: async (ids: readonly string[]) =>
-      thenRefresh(
-        oneAfterTheOther(ids, async (id) =>
-          call('POST /api/webhooks/endpoints/{id}/resume', { path: { id }, body: { backlog: 'drain' } }),
-        ),
-      ),
-    remove: async (id: string) => {
-      await call('DELETE /api/webhooks/endpoints/{id}', { path: { id } });
-      forget([id]);
-      await refresh();
-    },
-    rotate: async (id: string, body: Schemas['EndpointSecretRotation']) =>
-      thenRefresh(call('POST /api/webhooks/endpoints/{id}/secret/rotate', { path: { id }, body })),
-    test: async (id: string, body: Schemas['EndpointTest']) =>
-      thenRefresh(call('POST /api/webhooks/endpoints/{id}/test', { path: { id }, body })),
-    apply: async (body: Schemas['EndpointImport']) =>
-      thenRefresh(
-        call('PUT /api/webhooks/endpoints/import', { body }).then((answer) => {
-          if (body.dryRun !== true) forget(answer.deleted.map(({ id }) => id));
-          return answer;
-        }),
-      ),
   };
 }
 
-async function oneAfterTheOther(
-  ids: readonly string[],
-  work: (id: string) => Promise<unknown>,
-): Promise<void> {
-  for (const id of ids) await work(id);
+export async function refreshEndpoints(queries: QueryClient): Promise<void> {
+  const isShown = ({ queryKey }: Query): boolean => queryKey[1] !== 'check';
+  await Promise.all([
+    queries.invalidateQueries({ queryKey: ['endpoints'], predicate: isShown }),
+    queries.invalidateQueries({ queryKey: ['deliveries'] }),
+  ]);
+}
+
+/** What is deleted is not asked for any more, also not by a list that still shows it. */
+export async function forgetEndpoints(queries: QueryClient, ids: readonly string[]): Promise<void> {
+  queries.setQueryData(endpointsQuery.queryKey, (list) => list?.filter(({ id }) => !ids.includes(id)));
+  for (const id of ids)
+    for (const kind of ['view', 'stats', 'lane'])
+      queries.removeQueries({ queryKey: ['endpoints', kind, id] });
+  await refreshEndpoints(queries);
 }

@@ -3,7 +3,7 @@ import { auditPages, type AuditSelection } from './audit.ts';
 import { client } from './client.ts';
 import { allOf, typedCondition } from './expressions.ts';
 import { callOperator, mayOperate } from './operator-session.ts';
-import type { Operations, Schemas } from './schema.ts';
+import type { Schemas } from './schema.ts';
 
 export type ManagedInstance = Schemas['ManagedInstance'];
 export type CreatedInstance = Schemas['CreatedInstance'];
@@ -101,9 +101,8 @@ export function quotasQuery(id: string) {
   });
 }
 
-export const usageSpans = ['24h', '7d', '30d', '12m'] as const;
-export type UsageSpan = (typeof usageSpans)[number];
-const spanDays: Readonly<Record<UsageSpan, number>> = { '24h': 1, '7d': 7, '30d': 30, '12m': 365 };
+const spanDays = { '24h': 1, '7d': 7, '30d': 30, '12m': 365 } as const;
+export type UsageSpan = keyof typeof spanDays;
 const hourMs = 3_600_000;
 
 /** What an instance has used by hours or days, also in those in which it has used nothing. */
@@ -253,48 +252,6 @@ type Step = 'suspend' | 'resume' | 'restore';
 /** Suspends, resumes or restores an instance. */
 export async function takeStep(id: string, step: Step): Promise<ManagedInstance> {
   return callOperator(`POST /api/operator/instances/{instance}/${step}`, { path: { instance: id } });
-}
-
-export async function createInstance(
-  body: Operations['POST /api/operator/instances']['body'],
-): Promise<CreatedInstance> {
-  return callOperator('POST /api/operator/instances', { body });
-}
-
-export async function changeInstance(
-  id: string,
-  body: Schemas['ManagedInstanceChange'],
-): Promise<ManagedInstance> {
-  return callOperator('PATCH /api/operator/instances/{instance}', { path: { instance: id }, body });
-}
-
-export async function deleteInstance(id: string): Promise<ManagedInstance> {
-  return callOperator('DELETE /api/operator/instances/{instance}', { path: { instance: id } });
-}
-
-export async function cloneInstance(id: string, slug: string): Promise<ManagedInstance> {
-  return callOperator('POST /api/operator/instances/{instance}/clone', {
-    path: { instance: id },
-    body: { slug },
-  });
-}
-
-export async function issueKey(id: string, body: Schemas['ApiKeyCreate']): Promise<string> {
-  const answer = await callOperator('POST /api/operator/instances/{instance}/keys', {
-    path: { instance: id },
-    body,
-  });
-  return 'key' in answer ? answer.key : '';
-}
-
-/** Returns a link that signs in to the dashboard of an instance, once and for five minutes. */
-export async function issueSignIn(id: string, email: string): Promise<Schemas['InstanceSignIn']> {
-  const answer = await callOperator('POST /api/operator/instances/{instance}/keys', {
-    path: { instance: id },
-    body: { kind: 'signin', ...(email !== '' && { email }) },
-  });
-  if ('url' in answer) return answer;
-  throw new Error('The response has no link.');
 }
 
 /** Resolves when the backup is stored. */

@@ -1,9 +1,8 @@
 import type { ErrorComponentProps } from '@tanstack/react-router';
-import { Link } from '@tanstack/react-router';
 import Compass from 'lucide-react/icons/compass';
 import TriangleAlert from 'lucide-react/icons/triangle-alert';
 import { Button } from '../parts/button.tsx';
-import { Empty } from '../parts/empty.tsx';
+import { Empty, NotFound } from '../parts/empty.tsx';
 import { messageOf } from '../parts/notice.tsx';
 
 /** A screen that could not be shown. What it was about is in the address still, so another attempt may do. */
@@ -27,16 +26,8 @@ export function FailedPage({ error, reset }: ErrorComponentProps) {
 /** An address of nothing. */
 export function LostPage() {
   return (
-    <Empty
-      icon={Compass}
-      title="Page not found"
-      actions={
-        <Link to="/overview" className="button">
-          Go to overview
-        </Link>
-      }
-    >
+    <NotFound icon={Compass} title="Page not found" link={{ to: '/overview' }} action="Go to overview">
       Check the address, or go back to the overview.
-    </Empty>
+    </NotFound>
   );
 }

@@ -38,5 +38,5 @@ export function useAttempt() {
       },
     );
   };
-  return { error, isBusy, attempt };
+  return { error, isBusy, attempt, forget: () => setError(undefined) };
 }

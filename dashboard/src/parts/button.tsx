@@ -1,7 +1,7 @@
 import type { LucideIcon } from 'lucide-react';
 import type { ComponentProps } from 'react';
 
-interface ButtonProps extends ComponentProps<'button'> {
+export interface ButtonProps extends ComponentProps<'button'> {
   /** In front of the text. */
   readonly icon?: LucideIcon;
   readonly tone?: 'plain' | 'primary' | 'danger' | 'quiet';

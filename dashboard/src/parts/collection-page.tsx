@@ -1,13 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
-import SearchX from 'lucide-react/icons/search-x';
 import type { ReactNode } from 'react';
 import type { Collection } from '../api/client.ts';
 import { collectionsQuery, findCollection } from '../api/collections.ts';
 import { Bar } from './bar.tsx';
 import { CollectionIcon } from './collection-icon.tsx';
 import { CollectionTabs } from './collection-tabs.tsx';
-import { Empty } from './empty.tsx';
+import { NotFound } from './empty.tsx';
 import { FailureNotice } from './notice.tsx';
 import { PlaceholderLines } from './placeholder-lines.tsx';
 
@@ -38,17 +36,9 @@ export function CollectionPage({ name, children }: CollectionPageProps) {
       {error !== null && <FailureNotice error={error} onRetry={() => void refetch()} />}
       {collections === undefined && error === null && <PlaceholderLines count={6} />}
       {collections !== undefined && collection === undefined && (
-        <Empty
-          icon={SearchX}
-          title={`Collection ${name} not found`}
-          actions={
-            <Link to="/overview" className="button">
-              Go to overview
-            </Link>
-          }
-        >
+        <NotFound title={`Collection ${name} not found`} link={{ to: '/overview' }} action="Go to overview">
           It may have been renamed or deleted.
-        </Empty>
+        </NotFound>
       )}
       {collection !== undefined && children(collection, collections ?? [])}
     </>

@@ -1,7 +1,9 @@
 import { useEffect, useId, useRef, useState, type ReactNode } from 'react';
-import { Button } from './button.tsx';
+import { useAttempt } from './attempt-form.tsx';
+import { Button, type ButtonProps } from './button.tsx';
 import { LabelledField } from './labelled-field.tsx';
 import { FailureNotice } from './notice.tsx';
+import { showToast } from './toast.tsx';
 
 interface ConfirmProps {
   readonly title: string;
@@ -15,7 +17,7 @@ interface ConfirmProps {
   /** False as long as something has to be known first. */
   readonly isReady?: boolean;
   readonly isWide?: boolean;
-  readonly onConfirm: () => Promise<void>;
+  readonly onConfirm: () => Promise<unknown>;
   readonly onClose: () => void;
 }
 
@@ -25,7 +27,7 @@ export function Confirm(props: ConfirmProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   const [text, setText] = useState('');
-  const { error, isBusy, confirm } = useConfirmation(props);
+  const { error, isBusy, attempt } = useAttempt();
   useEffect(() => {
     dialog.current?.showModal();
     // What does no harm is a press of Enter away; of what does, the dialog gives the focus to its first button, which is to leave.
@@ -42,7 +44,10 @@ export function Confirm(props: ConfirmProps) {
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          void confirm();
+          attempt(async () => {
+            await props.onConfirm();
+            onClose();
+          });
         }}
       >
         <h2 id={id}>{title}</h2>
@@ -76,18 +81,26 @@ export function Confirm(props: ConfirmProps) {
   );
 }
 
-function useConfirmation({ onConfirm, onClose }: ConfirmProps) {
-  const [error, setError] = useState<unknown>();
-  const [isBusy, setIsBusy] = useState(false);
+interface ConfirmButtonProps extends Omit<ConfirmProps, 'onClose'> {
+  readonly label: ReactNode;
+  readonly button?: Pick<ButtonProps, 'icon' | 'tone' | 'disabled' | 'title' | 'aria-label'>;
+  /** What a toast says when it is done. */
+  readonly done?: string;
+}
+
+/** A button that asks first. */
+export function ConfirmButton({ label, button, done, onConfirm, ...props }: ConfirmButtonProps) {
+  const [isOpen, setIsOpen] = useState(false);
   const confirm = async (): Promise<void> => {
-    setIsBusy(true);
-    try {
-      await onConfirm();
-      onClose();
-    } catch (failure) {
-      setError(failure);
-      setIsBusy(false);
-    }
+    await onConfirm();
+    if (done !== undefined) showToast(done);
   };
-  return { error, isBusy, confirm };
+  return (
+    <>
+      <Button {...button} onClick={() => setIsOpen(true)}>
+        {label}
+      </Button>
+      {isOpen && <Confirm {...props} onConfirm={confirm} onClose={() => setIsOpen(false)} />}
+    </>
+  );
 }

@@ -1,21 +1,19 @@
 import Check from 'lucide-react/icons/check';
 import Copy from 'lucide-react/icons/copy';
-import { useEffect, useState } from 'react';
+import { useEffect, useState, type ReactNode } from 'react';
 import { IconButton } from './button.tsx';
 import { showToast } from './toast.tsx';
 
 const shownMs = 1_200;
 
-/** Copies a text, and shows for a moment that it has. */
-export function CopyButton({
-  text,
-  label,
-  small = true,
-}: {
+interface CopyButtonProps {
   readonly text: string;
   readonly label: string;
   readonly small?: boolean;
-}) {
+}
+
+/** Copies a text, and shows for a moment that it has. */
+export function CopyButton({ text, label, small = true }: CopyButtonProps) {
   const [isCopied, setIsCopied] = useState(false);
   useEffect(() => {
     if (!isCopied) return undefined;
@@ -28,10 +26,18 @@ export function CopyButton({
       icon={Icon}
       label={label}
       small={small}
-      onClick={() => {
-        void copyText(text).then(setIsCopied);
-      }}
+      onClick={() => void copyText(text).then(setIsCopied)}
     />
+  );
+}
+
+/** A text with what copies it; `children` in its place where it is shown in another way. */
+export function TextToCopy({ text, label, children }: CopyButtonProps & { readonly children?: ReactNode }) {
+  return (
+    <span className="text-to-copy">
+      <span className="mono wrap">{children ?? text}</span>
+      <CopyButton text={text} label={label} />
+    </span>
   );
 }
 

@@ -12,7 +12,7 @@ import { deliveries, eventTitle, explainDelivery } from './delivery-words.ts';
 import { endpointLabel } from './endpoint-words.ts';
 import { milliseconds } from './percent.ts';
 import { Resend } from './resend.tsx';
-import { Time, timeWidth } from './time.tsx';
+import { timeColumn } from './data-table/time-column.tsx';
 import { type DeliveriesSearch, toSelection } from './event-search.ts';
 import { LogFilters } from './log-filters.tsx';
 
@@ -126,13 +126,6 @@ function columnsOf(
       // Of the last attempt: what the receiver took to answer.
       cell: ({ attempts }) => milliseconds(attempts.at(-1)?.totalMs ?? null),
     },
-    {
-      id: 'created',
-      label: 'Created',
-      size: timeWidth,
-      kind: 'number',
-      sort: 'service',
-      cell: ({ created }) => <Time value={created} />,
-    },
+    { ...timeColumn, label: 'Created' },
   ];
 }

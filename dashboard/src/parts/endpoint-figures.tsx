@@ -4,6 +4,7 @@ import type { Schemas } from '../api/schema.ts';
 import { DataTable } from './data-table/data-table.tsx';
 import type { DataColumn } from './data-table/table-layout.ts';
 import { milliseconds, percent } from './percent.ts';
+import { Section } from './section.tsx';
 import { plural } from './time.tsx';
 
 type Row = Omit<Schemas['EndpointFigures']['days'][number], 'day'> & { readonly id: string };
@@ -49,10 +50,7 @@ export function EndpointFigures({ id }: { readonly id: string }) {
     staleTime: 60_000,
   });
   return (
-    <section className="section" aria-labelledby="figures">
-      <div className="section-head">
-        <h2 id="figures">Commit to delivery</h2>
-      </div>
+    <Section title="Commit to delivery">
       <DataTable
         name="endpoint-figures"
         label="Deliveries by day"
@@ -63,7 +61,7 @@ export function EndpointFigures({ id }: { readonly id: string }) {
         onRetry={() => void refetch()}
         empty={null}
       />
-    </section>
+    </Section>
   );
 }
 

@@ -1,11 +1,12 @@
 import X from 'lucide-react/icons/x';
 import { useState } from 'react';
 import { useLoadedCollections } from '../api/collections.ts';
+import { choicesOf } from '../api/members-of.ts';
 import type { Surroundings } from '../api/events.ts';
 import { isBoundToEndpoints } from '../api/session.ts';
 import { Button } from './button.tsx';
 import { Combobox } from './combobox.tsx';
-import { deliveryStatuses, eventKinds, statusNames } from './delivery-words.ts';
+import { eventKinds, statusNames } from './delivery-words.ts';
 import { endpointName } from './endpoint-words.ts';
 import { useFilterText } from './use-filter-text.ts';
 import { decodeDeliveriesSearch, type DeliveriesSearch, isSpan } from './event-search.ts';
@@ -37,11 +38,11 @@ export function LogFilters(props: LogFiltersProps) {
         onChange={(find) => set({ find })}
       />
       {ofDeliveries && (
-        <SelectFilter
+        <Combobox
           label="Status"
           none="All statuses"
           value={search.status ?? ''}
-          choices={deliveryStatuses.map((value) => ({ value, label: statusNames[value] }))}
+          choices={choicesOf(statusNames)}
           onChange={(status) => set({ status })}
         />
       )}
@@ -58,7 +59,7 @@ export function LogFilters(props: LogFiltersProps) {
         />
       )}
       <CollectionChoice value={search.collection ?? ''} onChange={(collection) => set({ collection })} />
-      <SelectFilter
+      <Combobox
         label="Type"
         none="All types"
         value={search.kind ?? ''}
@@ -103,30 +104,6 @@ interface ChoiceProps {
   readonly onChange: (value: string) => void;
 }
 
-interface SelectFilterProps extends ChoiceProps {
-  readonly label: string;
-  readonly none: string;
-  readonly choices: readonly { readonly value: string; readonly label: string }[];
-}
-
-function SelectFilter({ label, none, value, choices, onChange }: SelectFilterProps) {
-  return (
-    <select
-      className="input"
-      aria-label={label}
-      value={value}
-      onChange={(event) => onChange(event.target.value)}
-    >
-      <option value="">{none}</option>
-      {choices.map((choice) => (
-        <option key={choice.value} value={choice.value}>
-          {choice.label}
-        </option>
-      ))}
-    </select>
-  );
-}
-
 function CollectionChoice({ value, onChange }: ChoiceProps) {
   const collections = useLoadedCollections() ?? [];
   const own = collections.filter(({ system }) => !system).map(({ name }) => name);
@@ -143,25 +120,27 @@ interface TimeChoiceProps {
   readonly onChange: (change: { readonly from?: string; readonly until?: string }) => void;
 }
 
+const times = choicesOf({
+  '1h': 'Last hour',
+  '24h': 'Last 24 hours',
+  '7d': 'Last 7 days',
+  exact: 'Between …',
+});
+
 function TimeChoice({ search: { from = '', until = '' }, onChange }: TimeChoiceProps) {
   const [isExact, setIsExact] = useState((from !== '' && !isSpan(from)) || until !== '');
   return (
     <>
-      <select
-        className="input"
-        aria-label="Time"
+      <Combobox
+        label="Time"
+        none="Any time"
         value={isExact ? 'exact' : from}
-        onChange={({ target: { value } }) => {
+        choices={times}
+        onChange={(value) => {
           setIsExact(value === 'exact');
           if (value !== 'exact') onChange({ from: value, until: '' });
         }}
-      >
-        <option value="">Any time</option>
-        <option value="1h">Last hour</option>
-        <option value="24h">Last 24 hours</option>
-        <option value="7d">Last 7 days</option>
-        <option value="exact">Between …</option>
-      </select>
+      />
       {isExact && (
         <>
           <TimeInput

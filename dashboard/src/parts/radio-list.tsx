@@ -5,6 +5,8 @@ interface RadiosProps<Value extends string | number> {
   /** One of the choices, or nothing yet. */
   readonly value: unknown;
   readonly onChange: (value: Value) => void;
+  /** What they are called together, outside of a form. */
+  readonly label?: string;
 }
 
 /** A few choices of which one holds, each with what it means. */
@@ -37,10 +39,14 @@ export function Radios<Value extends string | number>({ choices, value, onChange
 }
 
 /** The same in one line, where the names say it all. */
-export function Segments<Value extends string | number>({ choices, value, onChange }: RadiosProps<Value>) {
+export function Segments<Value extends string | number>(props: RadiosProps<Value>) {
+  const { choices, value, onChange, label } = props;
   const id = useId();
   return (
-    <div className="segments segments-radios">
+    <div
+      className="segments segments-radios"
+      {...(label !== undefined && { role: 'radiogroup', 'aria-label': label })}
+    >
       {choices.map((choice) => (
         <label key={choice.value}>
           <input

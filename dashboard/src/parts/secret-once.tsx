@@ -1,4 +1,5 @@
 import { CopyButton } from './copy-button.tsx';
+import { Section } from './section.tsx';
 import { Notice } from './notice.tsx';
 
 interface SecretOnceProps {
@@ -9,8 +10,7 @@ interface SecretOnceProps {
 /** A signing secret at the only moment at which it shows. */
 export function SecretOnce({ secret, warnings }: SecretOnceProps) {
   return (
-    <section className="section" aria-labelledby="secret-once">
-      <h3 id="secret-once">Signing secret</h3>
+    <Section level={3} title="Signing secret">
       <div className="secret panel">
         <code>{secret}</code>
         <CopyButton text={secret} label="Copy the secret" />
@@ -21,6 +21,6 @@ export function SecretOnce({ secret, warnings }: SecretOnceProps) {
           {warning}
         </Notice>
       ))}
-    </section>
+    </Section>
   );
 }

@@ -1,11 +1,11 @@
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import SearchX from 'lucide-react/icons/search-x';
 import Send from 'lucide-react/icons/send';
 import { apiUrl } from '../../api/client.ts';
 import { isBoundToEndpoints } from '../../api/session.ts';
 import { Bar } from '../../parts/bar.tsx';
 import { Button } from '../../parts/button.tsx';
-import { Empty } from '../../parts/empty.tsx';
+import { Empty, LinkButton } from '../../parts/empty.tsx';
 import { AttemptPlot } from '../../parts/plot-webhooks.tsx';
 import type { DeliveriesSearch } from '../../parts/event-search.ts';
 import { DeliveryTable } from '../../parts/delivery-table.tsx';
@@ -45,11 +45,7 @@ function NoDeliveries() {
     <Empty
       icon={Send}
       title="No deliveries yet"
-      actions={
-        <Link to="/events" className="button">
-          Events
-        </Link>
-      }
+      actions={<LinkButton link={{ to: '/events' }}>Events</LinkButton>}
       code={
         isBoundToEndpoints()
           ? `curl ${apiUrl}/api/webhooks/deliveries \\\n  -H "Authorization: Bearer $KEY"`

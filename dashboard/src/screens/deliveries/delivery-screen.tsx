@@ -1,8 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import SearchX from 'lucide-react/icons/search-x';
 import { retriesQuery } from '../../api/audit.ts';
-import { Failure } from '../../api/client.ts';
 import { deliveryQuery } from '../../api/deliveries.ts';
 import { type Delivery, eventQuery, useSurroundings } from '../../api/events.ts';
 import { mayUse } from '../../api/session.ts';
@@ -10,9 +8,12 @@ import { useKeys } from '../../browser/keys.ts';
 import { Bar } from '../../parts/bar.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { explainDelivery, eventTitle } from '../../parts/delivery-words.ts';
-import { Empty } from '../../parts/empty.tsx';
+import { NotFound } from '../../parts/empty.tsx';
+import { Facts } from '../../parts/facts.tsx';
 import { JsonView } from '../../parts/json-view.tsx';
+import { Loaded } from '../../parts/loaded.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
+import { Section } from '../../parts/section.tsx';
 import { TabList } from '../../parts/tab-list.tsx';
 import { Time } from '../../parts/time.tsx';
 import type { DeliveryTab } from './delivery-search.ts';
@@ -27,23 +28,27 @@ const route = getRouteApi('/shell/deliveries/$id');
 /** One event on its way to one endpoint: every attempt, what was sent, and what came back. */
 export function DeliveryScreen() {
   const { id } = route.useParams();
-  const { data: delivery, error, refetch } = useQuery(deliveryQuery(id));
-  const isAbsent = error instanceof Failure && error.status === 404;
+  const query = useQuery(deliveryQuery(id));
   return (
     <>
       <Bar
-        title={delivery === undefined ? 'Delivery' : `Delivery: ${titleOf(delivery)}`}
+        title={query.data === undefined ? 'Delivery' : `Delivery: ${titleOf(query.data)}`}
         aside={<CopyButton text={id} label="Copy the id of the delivery" />}
       />
       <div className="detail">
-        {delivery !== undefined && <DeliveryPage delivery={delivery} />}
-        {delivery === undefined && isAbsent && <NoDelivery id={id} />}
-        {delivery === undefined && error !== null && !isAbsent && (
-          <FailureNotice error={error} onRetry={() => void refetch()} />
-        )}
-        {delivery === undefined && error === null && <PlaceholderPage />}
+        <Loaded query={query} absent={<NoDelivery id={id} />}>
+          {(delivery) => <DeliveryPage delivery={delivery} />}
+        </Loaded>
       </div>
     </>
+  );
+}
+
+function NoDelivery({ id }: { readonly id: string }) {
+  return (
+    <NotFound title="Delivery not found" link={{ to: '/events' }} action="Go to events">
+      <span className="mono">{id}</span> is not in the log. Deliveries are kept for 30 days by default.
+    </NotFound>
   );
 }
 
@@ -70,8 +75,7 @@ function DeliveryPage({ delivery }: { readonly delivery: Delivery }) {
     <div className="detail-page delivery-page">
       <DeliverySummary delivery={delivery} explanation={explanation} surroundings={surroundings} />
       <div className="delivery-columns">
-        <section className="section" aria-labelledby="attempts">
-          <h2 id="attempts">Attempts</h2>
+        <Section title="Attempts">
           <Timeline
             delivery={delivery}
             next={explanation.next}
@@ -79,7 +83,7 @@ function DeliveryPage({ delivery }: { readonly delivery: Delivery }) {
             selected={number}
             onSelect={select}
           />
-        </section>
+        </Section>
         <section className="section delivery-panel" aria-label="Details">
           <TabList label="View" tabs={tabs} selected={tab} onSelect={view} />
           <div className="delivery-tab" role="tabpanel" aria-label={tab}>
@@ -135,49 +139,21 @@ function EventTab({ delivery }: { readonly delivery: Delivery }) {
   if (error !== null) return <FailureNotice error={error} onRetry={() => void refetch()} />;
   return (
     <>
-      <dl className="facts">
-        <dt>Event</dt>
-        <dd>
-          <Link className="link mono" to="/events/$id" params={{ id: delivery.event }}>
-            {delivery.event}
-          </Link>
-        </dd>
-        <dt>When</dt>
-        <dd>
-          <Time value={delivery.created} />
-        </dd>
-      </dl>
+      <Facts
+        items={{
+          Event: (
+            <Link className="link mono" to="/events/$id" params={{ id: delivery.event }}>
+              {delivery.event}
+            </Link>
+          ),
+          When: <Time value={delivery.created} />,
+        }}
+      />
       {event !== undefined && (
         <div className="panel">
           <JsonView value={event.body} />
         </div>
       )}
     </>
-  );
-}
-
-function NoDelivery({ id }: { readonly id: string }) {
-  return (
-    <Empty
-      icon={SearchX}
-      title="Delivery not found"
-      actions={
-        <Link to="/events" className="button">
-          Go to events
-        </Link>
-      }
-    >
-      <span className="mono">{id}</span> is not in the log. Deliveries are kept for 30 days by default.
-    </Empty>
-  );
-}
-
-function PlaceholderPage() {
-  return (
-    <div className="detail-page" aria-busy>
-      {[320, 240, 280, 200].map((inlineSize) => (
-        <span key={inlineSize} className="placeholder" style={{ inlineSize }} />
-      ))}
-    </div>
   );
 }

@@ -2,18 +2,19 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import Ban from 'lucide-react/icons/ban';
 import Zap from 'lucide-react/icons/zap';
-import { useState } from 'react';
 import { cancelDelivery, sendAgain } from '../../api/deliveries.ts';
 import type { Delivery, Surroundings } from '../../api/events.ts';
 import { mayChangeWebhooks } from '../../api/session.ts';
 import { useKeys } from '../../browser/keys.ts';
+import { useAttempt } from '../../parts/attempt-form.tsx';
 import { AttemptLine } from '../../parts/attempt-line.tsx';
 import { Button } from '../../parts/button.tsx';
-import { Confirm } from '../../parts/confirm.tsx';
+import { ConfirmButton } from '../../parts/confirm.tsx';
 import { Countdown } from '../../parts/countdown.tsx';
 import { DeliveryBadge } from '../../parts/delivery-badge.tsx';
 import type { Explanation } from '../../parts/delivery-words.ts';
 import { endpointLabel } from '../../parts/endpoint-words.ts';
+import { Facts } from '../../parts/facts.tsx';
 import { Key } from '../../parts/key.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { RecordLink } from '../../parts/record-link.tsx';
@@ -42,35 +43,27 @@ export function DeliverySummary({ delivery, explanation, surroundings }: Deliver
         )}
       </div>
       {reason !== '' && <p className="delivery-reason">{reason}</p>}
-      <dl className="facts">
-        <dt>To</dt>
-        <dd>
-          <Target id={endpoint} surroundings={surroundings} />
-        </dd>
-        {collection !== '' && (
-          <>
-            <dt>Record</dt>
-            <dd>
-              <RecordLink className="link" collection={collection} record={record}>
-                {collection} / <span className="mono">{record}</span>
-              </RecordLink>
-            </dd>
-          </>
-        )}
-        <dt>Event</dt>
-        <dd>
-          <Link className="link mono" to="/events/$id" params={{ id: delivery.event }}>
-            {delivery.event}
-          </Link>{' '}
-          <span className="soft">
-            <Time value={created} />
-          </span>
-        </dd>
-        <dt>So far</dt>
-        <dd>
-          <AttemptLine delivery={delivery} />
-        </dd>
-      </dl>
+      <Facts
+        items={{
+          To: <Target id={endpoint} surroundings={surroundings} />,
+          Record: collection !== '' && (
+            <RecordLink className="link" collection={collection} record={record}>
+              {collection} / <span className="mono">{record}</span>
+            </RecordLink>
+          ),
+          Event: (
+            <>
+              <Link className="link mono" to="/events/$id" params={{ id: delivery.event }}>
+                {delivery.event}
+              </Link>{' '}
+              <span className="soft">
+                <Time value={created} />
+              </span>
+            </>
+          ),
+          'So far': <AttemptLine delivery={delivery} />,
+        }}
+      />
       {mayChangeWebhooks() && <Actions delivery={delivery} surroundings={surroundings} />}
     </div>
   );
@@ -98,46 +91,37 @@ function Target({ id, surroundings }: TargetProps) {
 
 function Actions({ delivery, surroundings }: Omit<DeliverySummaryProps, 'explanation'>) {
   const queries = useQueryClient();
-  const [isCancelling, setIsCancelling] = useState(false);
-  const [error, setError] = useState<unknown>();
+  const { error, attempt } = useAttempt();
   const isPending = delivery.status === 'pending';
-  const retry = async (): Promise<void> => {
-    setError(undefined);
-    try {
+  const retry = (): void =>
+    attempt(async () => {
       await sendAgain(queries, [delivery.id]);
       showToast('Due now.');
-    } catch (failure) {
-      setError(failure);
-    }
-  };
-  useKeys({ r: () => isPending && void retry() });
+    });
+  useKeys({ r: () => isPending && retry() });
   return (
     <>
       {error !== undefined && <FailureNotice error={error} />}
       <div className="delivery-actions">
         {isPending ? (
           <>
-            <Button icon={Zap} tone="primary" onClick={() => void retry()}>
+            <Button icon={Zap} tone="primary" onClick={retry}>
               Retry now <Key keys="R" />
             </Button>
-            <Button icon={Ban} onClick={() => setIsCancelling(true)}>
-              Cancel …
-            </Button>
+            <ConfirmButton
+              label="Cancel …"
+              button={{ icon: Ban }}
+              title="Cancel this delivery?"
+              action="Cancel the delivery"
+              onConfirm={async () => cancelDelivery(queries, delivery.id)}
+            >
+              This endpoint won’t receive the event. You can resend it later.
+            </ConfirmButton>
           </>
         ) : (
           <Resend deliveries={[delivery]} surroundings={surroundings} />
         )}
       </div>
-      {isCancelling && (
-        <Confirm
-          title="Cancel this delivery?"
-          action="Cancel the delivery"
-          onClose={() => setIsCancelling(false)}
-          onConfirm={async () => cancelDelivery(queries, delivery.id)}
-        >
-          This endpoint won’t receive the event. You can resend it later.
-        </Confirm>
-      )}
     </>
   );
 }

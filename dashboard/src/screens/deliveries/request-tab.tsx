@@ -10,8 +10,9 @@ import {
 } from '../../api/events.ts';
 import type { Schemas } from '../../api/schema.ts';
 import { CopyButton } from '../../parts/copy-button.tsx';
+import { HeaderFacts } from '../../parts/facts.tsx';
 import { FailureNotice, Notice } from '../../parts/notice.tsx';
-import { HeaderTable } from './header-table.tsx';
+import { RawText, Section } from '../../parts/section.tsx';
 
 interface RequestTabProps {
   readonly delivery: Delivery;
@@ -56,26 +57,29 @@ function SignedRequestView({ event, endpoint, attempt }: SignedRequestViewProps)
   return (
     <>
       <p className="soft">As a first attempt would send it now. {sameBytes(endpoint, attempt)}</p>
-      <section className="section" aria-label="Request headers">
-        <h3>
-          POST <span className="mono">{endpoint.url}</span>
-        </h3>
-        <HeaderTable headers={Object.entries(shown.headers)} />
-      </section>
+      <Section
+        level={3}
+        label="Request headers"
+        title={
+          <>
+            POST <span className="mono">{endpoint.url}</span>
+          </>
+        }
+      >
+        <HeaderFacts headers={shown.headers} />
+      </Section>
       <Body text={request.body} />
-      <section className="section" aria-label="curl">
-        <div className="section-head section-head-actions">
-          <h3>curl</h3>
-          <CopyButton text={toCurl(endpoint.url, request)} label="Copy the curl command" />
-        </div>
-        <pre className="panel raw" tabIndex={0} aria-label="curl command">
-          {toCurl(endpoint.url, shown)}
-        </pre>
+      <Section
+        level={3}
+        title="curl"
+        actions={<CopyButton text={toCurl(endpoint.url, request)} label="Copy the curl command" />}
+      >
+        <RawText label="curl command" text={toCurl(endpoint.url, shown)} />
         <p className="soft small">
           Verifiers accept its signature for five minutes.
           {shown.isHidden && ' Values shown as ******** are filled in when you copy it.'}
         </p>
-      </section>
+      </Section>
     </>
   );
 }
@@ -106,15 +110,14 @@ function Loading() {
 
 function Body({ text }: { readonly text: string }) {
   return (
-    <section className="section" aria-label="Request body">
-      <div className="section-head section-head-actions">
-        <h3>Body</h3>
-        <CopyButton text={text} label="Copy the body" />
-      </div>
-      <pre className="panel raw" tabIndex={0} aria-label="Body">
-        {text}
-      </pre>
-    </section>
+    <Section
+      level={3}
+      label="Request body"
+      title="Body"
+      actions={<CopyButton text={text} label="Copy the body" />}
+    >
+      <RawText label="Body" text={text} />
+    </Section>
   );
 }
 

@@ -1,47 +1,67 @@
 import type { Attempt } from '../../api/events.ts';
 import { CopyButton } from '../../parts/copy-button.tsx';
+import { Facts, HeaderFacts } from '../../parts/facts.tsx';
 import { Notice } from '../../parts/notice.tsx';
-import { HeaderTable } from './header-table.tsx';
+import { milliseconds } from '../../parts/percent.ts';
+import { RawText, Section } from '../../parts/section.tsx';
+import { plural, Time } from '../../parts/time.tsx';
 
 /** What the receiver answered to an attempt, as text: whatever it sent, nothing of it becomes markup. */
 export function ResponseTab({ attempt }: { readonly attempt: Attempt | undefined }) {
   if (attempt === undefined) return <p className="soft">No response: nothing was sent yet.</p>;
   const { number, status, cause, kind, responseHeaders = {}, responseBody = '' } = attempt;
-  const headers = Object.entries(responseHeaders);
   return (
     <>
       <p>
         Answer to attempt {number}: <strong>{status ?? 'none'}</strong>
       </p>
       {cause !== '' && <Notice tone={kind === 'success' ? 'plain' : 'failed'}>{cause}</Notice>}
-      {status !== null && headers.length > 0 && (
-        <section className="section" aria-label="Response headers">
-          <h3>Headers</h3>
-          <HeaderTable headers={headers.map(([name, value]) => [name, textOf(value)])} />
-        </section>
+      <Connection attempt={attempt} />
+      {status !== null && Object.keys(responseHeaders).length > 0 && (
+        <Section level={3} label="Response headers" title="Headers">
+          <HeaderFacts headers={responseHeaders} />
+        </Section>
       )}
       {status !== null && (
-        <section className="section" aria-label="Response body">
-          <div className="section-head section-head-actions">
-            <h3>Body</h3>
-            {responseBody !== '' && <CopyButton text={responseBody} label="Copy the body" />}
-          </div>
+        <Section
+          level={3}
+          label="Response body"
+          title="Body"
+          actions={responseBody !== '' && <CopyButton text={responseBody} label="Copy the body" />}
+        >
           {responseBody === '' ? (
             <p className="soft">It was empty.</p>
           ) : (
-            <pre className="panel raw" tabIndex={0} aria-label="Body">
-              {responseBody}
-            </pre>
+            <RawText label="Body" text={responseBody} />
           )}
           <p className="soft small">
             The first 4 KiB are kept, or 1 KiB on success. Signatures and secrets are shown as ********.
           </p>
-        </section>
+        </Section>
       )}
     </>
   );
 }
 
-function textOf(value: unknown): string {
-  return Array.isArray(value) ? value.map(String).join(', ') : String(value);
+/** When it was sent, on which connection, and how long each step took. */
+function Connection({ attempt }: { readonly attempt: Attempt }) {
+  const { started, dnsMs, connectMs, tlsMs, firstByteMs, totalMs, batch } = attempt;
+  const isReused = connectMs === null && firstByteMs !== null;
+  return (
+    <Facts
+      label="Connection"
+      items={{
+        Sent: <Time value={started} />,
+        Connection: isReused
+          ? 'Reused'
+          : connectMs !== null && (tlsMs === null ? 'New, without TLS' : 'New, TLS'),
+        DNS: dnsMs !== null && milliseconds(dnsMs),
+        Connect: connectMs !== null && milliseconds(connectMs),
+        TLS: tlsMs !== null && milliseconds(tlsMs),
+        'First byte': firstByteMs !== null && `${milliseconds(firstByteMs)} after the start`,
+        Total: milliseconds(totalMs),
+        Batch: batch?.size !== undefined && plural(batch.size, 'event'),
+      }}
+    />
+  );
 }

@@ -6,7 +6,9 @@ import { type Attempt, type Delivery, eventQuery } from '../../api/events.ts';
 import type { Schemas } from '../../api/schema.ts';
 import { mayChangeWebhooks } from '../../api/session.ts';
 import { Button } from '../../parts/button.tsx';
-import { CopyButton } from '../../parts/copy-button.tsx';
+import { useAttempt } from '../../parts/attempt-form.tsx';
+import { TextToCopy } from '../../parts/copy-button.tsx';
+import { Facts } from '../../parts/facts.tsx';
 import { LabelledField } from '../../parts/labelled-field.tsx';
 import { FailureNotice, Notice } from '../../parts/notice.tsx';
 import { parseTime } from '../../parts/time.tsx';
@@ -58,18 +60,14 @@ interface Outcome {
 function SignatureForm(props: SignatureFormProps) {
   const { endpoint, attempt, isEndpointThere } = props;
   const secret = useRef<HTMLInputElement>(null);
-  const [error, setError] = useState<unknown>();
+  const { error, attempt: run } = useAttempt();
   const { outcome, forget, compare } = useComparison(props, secret);
-  const reveal = async (): Promise<void> => {
-    setError(undefined);
-    try {
+  const reveal = (): void =>
+    run(async () => {
       const text = await fetchSecret(endpoint);
       // By its property: as an attribute it would stand in the source of the page.
       if (secret.current !== null) secret.current.value = text;
-    } catch (failure) {
-      setError(failure);
-    }
-  };
+    });
   return (
     <form
       className="signature-form"
@@ -83,11 +81,7 @@ function SignatureForm(props: SignatureFormProps) {
         Signs this webhook in your browser and compares it with what your receiver got. The secret stays in
         your browser.
       </p>
-      <SecretField
-        input={secret}
-        canReveal={isEndpointThere && mayChangeWebhooks()}
-        onReveal={() => void reveal()}
-      />
+      <SecretField input={secret} canReveal={isEndpointThere && mayChangeWebhooks()} onReveal={reveal} />
       {error !== undefined && <FailureNotice error={error} />}
       <ReceivedFields attempt={attempt} />
       <div>
@@ -226,18 +220,12 @@ function OutcomeView({ outcome: { standard, ofBody, verdict } }: { readonly outc
         </Notice>
       )}
       {verdict?.kind === 'differs' && <Notice tone="failed">The signature is wrong. {verdict.reason}</Notice>}
-      <dl className="facts">
-        <dt>webhook-signature</dt>
-        <dd>
-          <span className="mono wrap">{standard}</span>{' '}
-          <CopyButton text={standard} label="Copy webhook-signature" />
-        </dd>
-        <dt>X-Service-Signature</dt>
-        <dd>
-          <span className="mono wrap">{ofBody}</span>{' '}
-          <CopyButton text={ofBody} label="Copy X-Service-Signature" />
-        </dd>
-      </dl>
+      <Facts
+        items={{
+          'webhook-signature': <TextToCopy text={standard} label="Copy webhook-signature" />,
+          'X-Service-Signature': <TextToCopy text={ofBody} label="Copy X-Service-Signature" />,
+        }}
+      />
     </div>
   );
 }

@@ -1,47 +1,50 @@
-import { useQuery } from '@tanstack/react-query';
-import { getRouteApi, Link } from '@tanstack/react-router';
-import SearchX from 'lucide-react/icons/search-x';
-import { Failure } from '../../api/client.ts';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { call } from '../../api/client.ts';
 import { eventQuery, useSurroundings } from '../../api/events.ts';
 import type { Schemas } from '../../api/schema.ts';
 import { Bar } from '../../parts/bar.tsx';
+import { ConfirmButton } from '../../parts/confirm.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { deliveries as countOf, eventTitle } from '../../parts/delivery-words.ts';
-import { Empty } from '../../parts/empty.tsx';
+import { NotFound } from '../../parts/empty.tsx';
 import { EventEndpoints } from '../../parts/lazy-event-endpoints.tsx';
 import { JsonView } from '../../parts/json-view.tsx';
-import { FailureNotice, Notice } from '../../parts/notice.tsx';
+import { Facts } from '../../parts/facts.tsx';
+import { Loaded } from '../../parts/loaded.tsx';
+import { Notice } from '../../parts/notice.tsx';
 import { RecordLink } from '../../parts/record-link.tsx';
 import { Resend } from '../../parts/resend.tsx';
+import { Section } from '../../parts/section.tsx';
 import { Time } from '../../parts/time.tsx';
-import { ExpungeBody } from './expunge-body.tsx';
 
 const route = getRouteApi('/shell/events/$id');
 
 /** One event: what receivers get, and what became of it on its way to each. */
 export function EventScreen() {
   const { id } = route.useParams();
-  const { data: event, error, refetch } = useQuery(eventQuery(id));
+  const query = useQuery(eventQuery(id));
   return (
     <>
       <Bar
-        title={event === undefined ? 'Event' : titleOf(event)}
+        title={query.data === undefined ? 'Event' : titleOf(query.data)}
         aside={<CopyButton text={id} label="Copy the id of the event" />}
       />
       <div className="detail">
-        {event !== undefined && <EventPage event={event} />}
-        {event === undefined && error !== null && isAbsent(error) && <NoEvent id={id} />}
-        {event === undefined && error !== null && !isAbsent(error) && (
-          <FailureNotice error={error} onRetry={() => void refetch()} />
-        )}
-        {event === undefined && error === null && <PlaceholderPage />}
+        <Loaded query={query} absent={<NoEvent id={id} />}>
+          {(event) => <EventPage event={event} />}
+        </Loaded>
       </div>
     </>
   );
 }
 
-function isAbsent(error: unknown): boolean {
-  return error instanceof Failure && error.status === 404;
+function NoEvent({ id }: { readonly id: string }) {
+  return (
+    <NotFound title="Event not found" link={{ to: '/events' }} action="Go to events">
+      <span className="mono">{id}</span> is not in the log. Events are kept for 30 days by default.
+    </NotFound>
+  );
 }
 
 function titleOf({ kind, collection }: Schemas['EventWithBody']): string {
@@ -53,40 +56,41 @@ function EventPage({ event }: { readonly event: Schemas['EventWithBody'] }) {
   const surroundings = useSurroundings();
   return (
     <div className="detail-page">
-      <dl className="facts">
-        <dt>Event</dt>
-        <dd className="mono">{id}</dd>
-        <dt>When</dt>
-        <dd>
-          <Time value={created} />
-        </dd>
-        {collection !== '' && (
-          <>
-            <dt>Record</dt>
-            <dd>
+      <Facts
+        items={{
+          Event: <span className="mono">{id}</span>,
+          When: <Time value={created} />,
+          Record: collection !== '' && (
+            <>
               <RecordLink className="link" collection={collection} record={record}>
                 {collection} / <span className="mono">{record}</span>
               </RecordLink>{' '}
               <span className="soft">revision {revision}</span>
-            </dd>
-          </>
-        )}
-      </dl>
-      <section className="section" aria-labelledby="endpoints">
-        <div className="section-head section-head-actions">
-          <h2 id="endpoints">{deliveries.length === 0 ? 'Not sent' : countOf(deliveries.length)}</h2>
-          {deliveries.length > 1 && (
+            </>
+          ),
+        }}
+      />
+      <Section
+        title={deliveries.length === 0 ? 'Not sent' : countOf(deliveries.length)}
+        actions={
+          deliveries.length > 1 && (
             <Resend deliveries={deliveries} surroundings={surroundings} label="Resend all …" />
-          )}
-        </div>
+          )
+        }
+      >
         <EventEndpoints event={event} surroundings={surroundings} />
-      </section>
-      <section className="section" aria-labelledby="body">
-        <div className="section-head section-head-actions">
-          <h2 id="body">What receivers get</h2>
-          {body !== null && <CopyButton text={JSON.stringify(body, null, 2)} label="Copy the JSON" />}
-          {body !== null && <ExpungeBody event={id} />}
-        </div>
+      </Section>
+      <Section
+        title="What receivers get"
+        actions={
+          body !== null && (
+            <>
+              <CopyButton text={JSON.stringify(body, null, 2)} label="Copy the JSON" />
+              <ExpungeBody event={id} />
+            </>
+          )
+        }
+      >
         {body === null ? (
           <Notice>
             The body was removed <Time value={expunged} />. The event stays in the log. Nothing more is sent.
@@ -96,33 +100,27 @@ function EventPage({ event }: { readonly event: Schemas['EventWithBody'] }) {
             <JsonView value={body} />
           </div>
         )}
-      </section>
+      </Section>
     </div>
   );
 }
 
-function NoEvent({ id }: { readonly id: string }) {
+/** Removes what the log keeps of a record in an event, for whoever may change webhooks. */
+function ExpungeBody({ event }: { readonly event: string }) {
+  const queries = useQueryClient();
   return (
-    <Empty
-      icon={SearchX}
-      title="Event not found"
-      actions={
-        <Link to="/events" className="button">
-          Go to events
-        </Link>
-      }
+    <ConfirmButton
+      label="Remove the body …"
+      title="Remove the body?"
+      action="Remove the body"
+      typed="remove"
+      onConfirm={async () => {
+        await call('DELETE /api/webhooks/events/{id}/body', { path: { id: event } });
+        await queries.invalidateQueries();
+      }}
     >
-      <span className="mono">{id}</span> is not in the log. Events are kept for 30 days by default.
-    </Empty>
-  );
-}
-
-function PlaceholderPage() {
-  return (
-    <div className="detail-page" aria-busy>
-      {[260, 200, 320, 240].map((inlineSize) => (
-        <span key={inlineSize} className="placeholder" style={{ inlineSize }} />
-      ))}
-    </div>
+      The body, its hidden fields and the receivers’ responses are permanently deleted. The event stays in the
+      log. Pending deliveries are cancelled, and none can be resent.
+    </ConfirmButton>
   );
 }

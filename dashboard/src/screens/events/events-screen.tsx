@@ -15,11 +15,12 @@ import { pagesOf } from '../../parts/data-table/pages-of.ts';
 import type { DataColumn } from '../../parts/data-table/table-layout.ts';
 import { DeliveryBadge } from '../../parts/delivery-badge.tsx';
 import { type DeliveryTone, kindNames } from '../../parts/delivery-words.ts';
-import { Empty } from '../../parts/empty.tsx';
+import { Empty, LinkButton } from '../../parts/empty.tsx';
 import { EventPlot } from '../../parts/plot-webhooks.tsx';
 import { RecordLink } from '../../parts/record-link.tsx';
 import { Resend } from '../../parts/resend.tsx';
-import { plural, Time, timeWidth } from '../../parts/time.tsx';
+import { timeColumn } from '../../parts/data-table/time-column.tsx';
+import { plural } from '../../parts/time.tsx';
 import { decodeEventSearch, type EventSearch, toSelection } from '../../parts/event-search.ts';
 import { LogFilters } from '../../parts/log-filters.tsx';
 import { useNewEvents } from './new-events.ts';
@@ -87,12 +88,7 @@ function SendAgain({ events }: { readonly events: readonly Event[] }) {
 }
 
 const columns: readonly DataColumn<Event>[] = [
-  {
-    id: 'kind',
-    label: 'Type',
-    size: 110,
-    cell: ({ kind }) => kindNames[kind],
-  },
+  { id: 'kind', label: 'Type', size: 110, cell: ({ kind }) => kindNames[kind] },
   {
     id: 'record',
     label: 'Record',
@@ -136,14 +132,7 @@ const columns: readonly DataColumn<Event>[] = [
         </span>
       ),
   },
-  {
-    id: 'created',
-    label: 'Created',
-    size: timeWidth,
-    kind: 'number',
-    sort: 'service',
-    cell: ({ created }) => <Time value={created} />,
-  },
+  { ...timeColumn, label: 'Created' },
 ];
 
 function NoEvents({ isFiltered, onClear }: { readonly isFiltered: boolean; readonly onClear: () => void }) {
@@ -160,15 +149,16 @@ function NoEvents({ isFiltered, onClear }: { readonly isFiltered: boolean; reado
       title="No events yet"
       actions={
         collection !== undefined && (
-          <Link
-            className="button"
-            data-tone="primary"
-            to="/c/$collection"
-            params={{ collection: collection.name }}
-            search={{ record: 'new' }}
+          <LinkButton
+            tone="primary"
+            link={{
+              to: '/c/$collection',
+              params: { collection: collection.name },
+              search: { record: 'new' },
+            }}
           >
             New record in {collection.name}
-          </Link>
+          </LinkButton>
         )
       }
       code={`curl "${apiUrl}/api/webhooks/events?sort=-created" \\\n  -H "Authorization: $TOKEN"`}

@@ -1,5 +1,5 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import CirclePause from 'lucide-react/icons/circle-pause';
 import CirclePlay from 'lucide-react/icons/circle-play';
 import RefreshCw from 'lucide-react/icons/refresh-cw';
@@ -21,7 +21,7 @@ import { Button, IconButton } from '../../parts/button.tsx';
 import { CopyRows } from '../../parts/data-table/copy-rows.tsx';
 import { DataTable } from '../../parts/data-table/data-table.tsx';
 import { pagesOf } from '../../parts/data-table/pages-of.ts';
-import { Empty } from '../../parts/empty.tsx';
+import { Empty, LinkButton } from '../../parts/empty.tsx';
 import { ExpressionInput } from '../../parts/expression-input.tsx';
 import { plural } from '../../parts/time.tsx';
 import { logColumns } from './log-columns.tsx';
@@ -57,8 +57,11 @@ export function LogsScreen() {
   return (
     <>
       <Bar title="Logs">
-        <Button onClick={setLive} aria-pressed={live === 'yes'}>
-          {live === 'yes' ? <CirclePause size={15} aria-hidden /> : <CirclePlay size={15} aria-hidden />}
+        <Button
+          icon={live === 'yes' ? CirclePause : CirclePlay}
+          onClick={setLive}
+          aria-pressed={live === 'yes'}
+        >
           {live === 'yes' ? 'Stop' : 'Live'}
         </Button>
         <IconButton icon={RefreshCw} label="Refresh" onClick={view.refresh} />
@@ -202,14 +205,13 @@ function LogNote({ search, view, onChange }: OfLogs & { readonly view: LogView }
 
 function NoLogs({ search, onChange }: OfLogs) {
   const isFiltered = search.filter !== undefined || search.level !== undefined;
+  const clear = (): void => onChange({ filter: undefined, level: undefined });
   if (isFiltered)
     return (
       <Empty
         icon={ScrollText}
         title="No request matches"
-        actions={
-          <Button onClick={() => onChange({ filter: undefined, level: undefined })}>Clear the filter</Button>
-        }
+        actions={<Button onClick={clear}>Clear the filter</Button>}
       >
         Try a longer period or another filter.
       </Empty>
@@ -219,9 +221,9 @@ function NoLogs({ search, onChange }: OfLogs) {
       icon={ScrollText}
       title="No requests in this period"
       actions={
-        <Link to="/settings/$section" params={{ section: 'logs' }} className="button">
+        <LinkButton link={{ to: '/settings/$section', params: { section: 'logs' } }}>
           What is logged
-        </Link>
+        </LinkButton>
       }
       code={`curl ${apiUrl}/api/logs?sort=-created \\\n  -H "Authorization: $TOKEN"`}
     >

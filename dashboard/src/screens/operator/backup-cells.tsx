@@ -1,7 +1,7 @@
 import CircleAlert from 'lucide-react/icons/circle-alert';
 import TriangleAlert from 'lucide-react/icons/triangle-alert';
 import type { InstanceBackup } from '../../api/operator.ts';
-import { runningWords } from '../../parts/backup-words.ts';
+import { runningWords } from '../../parts/backup-words.tsx';
 import { byteSize } from '../../parts/byte-size.ts';
 import { Time } from '../../parts/time.tsx';
 

@@ -1,14 +1,16 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { createInstance, type CreatedInstance, operatorKeys } from '../../api/operator.ts';
+import { type CreatedInstance, operatorKeys } from '../../api/operator.ts';
+import { callOperator } from '../../api/operator-session.ts';
 import type { Schemas } from '../../api/schema.ts';
 import { Button } from '../../parts/button.tsx';
 import { Code } from '../../parts/code.tsx';
 import { Drawer } from '../../parts/drawer.tsx';
+import { LinkButton } from '../../parts/empty.tsx';
 import type { Values } from '../../parts/form/field.ts';
 import { FormView } from '../../parts/form/form-view.tsx';
 import { useForm } from '../../parts/form/use-form.ts';
+import { Section } from '../../parts/section.tsx';
 import { SecretOnce } from '../../parts/secret-once.tsx';
 import { newInstanceParts, withQuotas } from './instance-fields.ts';
 import { newInstanceValues } from './instance-values.ts';
@@ -23,7 +25,7 @@ export function CreateDrawer({ onClose }: { readonly onClose: () => void }) {
     values: newInstanceValues,
     isNew: true,
     save: async (body) => {
-      setMade(await createInstance(toBody(body)));
+      setMade(await callOperator('POST /api/operator/instances', { body: toBody(body) }));
       await queries.invalidateQueries({ queryKey: operatorKeys.all });
     },
   });
@@ -62,18 +64,17 @@ function Created({ instance: { id, url, endpoints }, onClose }: CreatedProps) {
   return (
     <div className="drawer-body endpoint-form">
       <div className="drawer-form">
-        <section className="section" aria-labelledby="instance-url">
-          <h3 id="instance-url">URL</h3>
+        <Section level={3} title="URL">
           <Code text={url} />
-        </section>
+        </Section>
         {endpoints.map((endpoint) => (
           <SecretOnce key={endpoint.id} secret={endpoint.secret} warnings={[]} />
         ))}
       </div>
       <div className="drawer-foot">
-        <Link className="button" to="/operator/instances/$instance" params={{ instance: id }}>
+        <LinkButton link={{ to: '/operator/instances/$instance', params: { instance: id } }}>
           Open the instance
-        </Link>
+        </LinkButton>
         <span className="drawer-foot-note" />
         <Button tone="primary" onClick={onClose}>
           Done

@@ -1,7 +1,8 @@
 import { getRouteApi } from '@tanstack/react-router';
 import type { ManagedInstance } from '../../api/operator.ts';
 import { mayOperate } from '../../api/operator-session.ts';
-import { CopyButton } from '../../parts/copy-button.tsx';
+import { TextToCopy } from '../../parts/copy-button.tsx';
+import { Facts } from '../../parts/facts.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { Time } from '../../parts/time.tsx';
 import { RestoreButton } from './instance-actions.tsx';
@@ -28,7 +29,7 @@ export function InstanceDetail({ instance }: OnInstance) {
     <div className="detail-page">
       <StateNotice instance={instance} />
       {missing.length > 0 && <Notice>The key lacks {missing.join(', ')}.</Notice>}
-      <Facts instance={instance} />
+      <InstanceFacts instance={instance} />
       {state !== 'deleted' && <QuotaBars id={id} state={state} />}
       {mayOperate('usage:read') && (
         <UsagePlots
@@ -64,33 +65,17 @@ function StateNotice({ instance }: OnInstance) {
 
 const labelsMax = 64;
 
-function Facts({ instance: { id, url, host, created, labels } }: OnInstance) {
+function InstanceFacts({ instance: { id, url, host, created, labels } }: OnInstance) {
+  const none = <span className="faint">none</span>;
   return (
-    <dl className="facts">
-      <dt>URL</dt>
-      <dd className="operator-copied">
-        <span className="mono">{url}</span>
-        <CopyButton text={url} label="Copy the URL" />
-      </dd>
-      <dt>Host</dt>
-      <dd>{host ?? <span className="faint">none</span>}</dd>
-      <dt>Id</dt>
-      <dd className="operator-copied">
-        <span className="mono">{id}</span>
-        <CopyButton text={id} label="Copy the id" />
-      </dd>
-      <dt>Created</dt>
-      <dd>
-        <Time value={created} />
-      </dd>
-      <dt>Labels</dt>
-      <dd>
-        {Object.keys(labels).length === 0 ? (
-          <span className="faint">none</span>
-        ) : (
-          <LabelChips labels={labels} max={labelsMax} />
-        )}
-      </dd>
-    </dl>
+    <Facts
+      items={{
+        URL: <TextToCopy text={url} label="Copy the URL" />,
+        Host: host ?? none,
+        Id: <TextToCopy text={id} label="Copy the id" />,
+        Created: <Time value={created} />,
+        Labels: Object.keys(labels).length === 0 ? none : <LabelChips labels={labels} max={labelsMax} />,
+      }}
+    />
   );
 }

@@ -2,15 +2,9 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import ExternalLink from 'lucide-react/icons/external-link';
 import { useState } from 'react';
-import {
-  changeInstance,
-  cloneInstance,
-  issueKey,
-  issueSignIn,
-  type ManagedInstance,
-  operatorKeys,
-} from '../../api/operator.ts';
-import type { Schemas } from '../../api/schema.ts';
+import { type ManagedInstance, operatorKeys } from '../../api/operator.ts';
+import { callOperator } from '../../api/operator-session.ts';
+import type { Operations, Schemas } from '../../api/schema.ts';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Drawer } from '../../parts/drawer.tsx';
 import type { Part } from '../../parts/form/field.ts';
@@ -56,7 +50,10 @@ function EditForm({ instance, onClose }: FormProps) {
     parts: instanceParts,
     values: { ...instance },
     save: async (body) => {
-      await changeInstance(instance.id, withQuotas(body, instance.quotas));
+      await callOperator('PATCH /api/operator/instances/{instance}', {
+        path: { instance: instance.id },
+        body: withQuotas(body, instance.quotas),
+      });
       showToast('Saved');
       await queries.invalidateQueries({ queryKey: operatorKeys.all });
       onClose();
@@ -86,13 +83,22 @@ function CloneForm({ instance: { id, slug: source } }: FormProps) {
     values: { slug: `${source}-copy` },
     isNew: true,
     save: async ({ slug }) => {
-      const copy = await cloneInstance(id, String(slug));
+      const options = { path: { instance: id }, body: { slug: String(slug) } };
+      const copy = await callOperator('POST /api/operator/instances/{instance}/clone', options);
       showToast(`${source} is copied to ${copy.slug}.`);
       await queries.invalidateQueries({ queryKey: operatorKeys.all });
       await navigate({ to: '/operator/instances/$instance', params: { instance: copy.id } });
     },
   });
   return <FormView form={form} layout="drawer" action={form.isBusy ? 'Copying …' : 'Clone'} />;
+}
+
+/** Makes an API key of an instance, or a link that signs in to its dashboard once. */
+async function issue(
+  instance: string,
+  body: Operations['POST /api/operator/instances/{instance}/keys']['body'],
+) {
+  return callOperator('POST /api/operator/instances/{instance}/keys', { path: { instance }, body });
 }
 
 /** Makes an API key of an instance, and shows it once. */
@@ -103,7 +109,10 @@ function KeyForm({ instance: { id } }: FormProps) {
     parts: keyParts(),
     values: blankKey,
     isNew: true,
-    save: async (values) => setMade(await issueKey(id, toKey(values))),
+    save: async (values) => {
+      const answer = await issue(id, toKey(values));
+      if ('key' in answer) setMade(answer.key);
+    },
   });
   if (made === '') return <FormView form={form} layout="drawer" action="Issue key" />;
   return (
@@ -133,7 +142,10 @@ function SignInForm({ instance: { id }, onClose }: FormProps) {
     parts: signInParts,
     values: { email: '' },
     isNew: true,
-    save: async ({ email }) => setLink(await issueSignIn(id, String(email))),
+    save: async ({ email }) => {
+      const answer = await issue(id, { kind: 'signin', ...(email !== '' && { email: String(email) }) });
+      if ('url' in answer) setLink(answer);
+    },
   });
   if (link === undefined) return <FormView form={form} layout="drawer" action="Create sign-in link" />;
   return (

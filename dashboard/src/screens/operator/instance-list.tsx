@@ -1,37 +1,35 @@
 import { keepPreviousData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import Pause from 'lucide-react/icons/pause';
 import Play from 'lucide-react/icons/play';
 import SearchX from 'lucide-react/icons/search-x';
 import { Failure } from '../../api/client.ts';
+import { choicesOf } from '../../api/members-of.ts';
 import { type InstanceRow, instancesQuery, operatorKeys, takeStep } from '../../api/operator.ts';
 import { mayOperate } from '../../api/operator-session.ts';
 import { Button } from '../../parts/button.tsx';
+import { Combobox } from '../../parts/combobox.tsx';
 import { DataTable } from '../../parts/data-table/data-table.tsx';
 import { pagesOf } from '../../parts/data-table/pages-of.ts';
 import { RowAction } from '../../parts/data-table/row-action.tsx';
 import type { DataColumn } from '../../parts/data-table/table-layout.ts';
+import { timeColumn } from '../../parts/data-table/time-column.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { ExpressionInput } from '../../parts/expression-input.tsx';
-import { plural, Time, timeWidth } from '../../parts/time.tsx';
+import { plural } from '../../parts/time.tsx';
 import { bytesText } from './instance-values.ts';
 import { LabelChips } from './label-chips.tsx';
-import type { OperatorSearch } from './operator-search.ts';
+import { useSectionSearch } from './operator-page.tsx';
 import { StateBadge, stateTexts } from './state-badge.tsx';
-
-const route = getRouteApi('/operator/$section');
 
 /** The instances of the filter, with what each has used in the last day. */
 export function InstanceList() {
-  const { find = '', state = '', sort = 'slug' } = route.useSearch();
-  const navigate = route.useNavigate();
+  const [{ find = '', state = '', sort = 'slug' }, set] = useSectionSearch();
   const list = useInfiniteQuery({
     ...instancesQuery({ find, state, sort }),
     placeholderData: keepPreviousData,
     enabled: mayOperate('instances:read'),
   });
-  const set = (change: OperatorSearch): void =>
-    void navigate({ search: (before) => ({ ...before, ...change }), replace: true });
   const refusal = list.error instanceof Failure && list.error.status === 400 ? list.error : undefined;
   return (
     <DataTable
@@ -56,22 +54,26 @@ export function InstanceList() {
               error={refusal?.message}
             />
           </div>
-          <select
-            className="input"
-            aria-label="State"
+          <Combobox
+            label="State"
+            none="All but deleted"
             value={state}
-            onChange={(event) => set({ state: event.target.value })}
-          >
-            <option value="">All but deleted</option>
-            {Object.entries(stateTexts).map(([value, text]) => (
-              <option key={value} value={value}>
-                {text}
-              </option>
-            ))}
-          </select>
+            choices={choicesOf(stateTexts)}
+            onChange={(next) => set({ state: next })}
+          />
         </search>
       }
-      empty={refusal === undefined && <NoInstance onReset={() => set({ find: '', state: '' })} />}
+      empty={
+        refusal === undefined && (
+          <Empty
+            icon={SearchX}
+            title="No instance matches"
+            actions={<Button onClick={() => set({ find: '', state: '' })}>Show all</Button>}
+          >
+            Deleted instances show under their state.
+          </Empty>
+        )
+      }
       scope={JSON.stringify([find, state])}
       {...(mayOperate('instances:write') && {
         renderBulk: (rows: readonly InstanceRow[], clear: () => void) => (
@@ -178,21 +180,11 @@ const usage: readonly DataColumn<InstanceRow>[] = [
 ];
 
 const created: DataColumn<InstanceRow> = {
-  id: 'created',
+  ...timeColumn,
   label: 'Created',
-  size: timeWidth,
-  kind: 'number',
   sort: 'service',
-  cell: ({ instance }) => <Time value={instance.created} />,
+  cell: ({ instance }) => timeColumn.cell(instance),
 };
 
 const columns = [...named, created];
 const columnsWithUsage = [...named, ...usage, created];
-
-function NoInstance({ onReset }: { readonly onReset: () => void }) {
-  return (
-    <Empty icon={SearchX} title="No instance matches" actions={<Button onClick={onReset}>Show all</Button>}>
-      Deleted instances show under their state.
-    </Empty>
-  );
-}

@@ -1,14 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi, Link } from '@tanstack/react-router';
-import SearchX from 'lucide-react/icons/search-x';
-import { lazy, Suspense } from 'react';
-import { Failure } from '../../api/client.ts';
+import { getRouteApi, lazyRouteComponent } from '@tanstack/react-router';
+import { Suspense } from 'react';
 import { membersOf } from '../../api/members-of.ts';
 import { instanceQuery } from '../../api/operator.ts';
 import { mayOperate } from '../../api/operator-session.ts';
-import { Empty } from '../../parts/empty.tsx';
-import { FailureNotice } from '../../parts/notice.tsx';
-import { PlaceholderLines } from '../../parts/placeholder-lines.tsx';
+import { NotFound } from '../../parts/empty.tsx';
+import { Loaded } from '../../parts/loaded.tsx';
 import { InstanceActions } from './instance-actions.tsx';
 import { InstanceDetail } from './instance-detail.tsx';
 import type { InstanceForm } from './instance-drawer.tsx';
@@ -16,10 +13,7 @@ import { OperatorPage } from './operator-page.tsx';
 import { StateBadge } from './state-badge.tsx';
 
 // What forms are made of, which most looks do not need.
-const InstanceDrawer = lazy(async () => {
-  const { InstanceDrawer: Drawer } = await import('./instance-drawer.tsx');
-  return { default: Drawer };
-});
+const InstanceDrawer = lazyRouteComponent(async () => import('./instance-drawer.tsx'), 'InstanceDrawer');
 
 const route = getRouteApi('/operator/instances/$instance');
 
@@ -28,12 +22,8 @@ export function InstanceScreen() {
   const { instance: id } = route.useParams();
   const { open } = route.useSearch();
   const navigate = route.useNavigate();
-  const {
-    data: instance,
-    error,
-    refetch,
-  } = useQuery({ ...instanceQuery(id), enabled: mayOperate('instances:read') });
-  const isAbsent = error instanceof Failure && error.status === 404;
+  const query = useQuery({ ...instanceQuery(id), enabled: mayOperate('instances:read') });
+  const { data: instance } = query;
   const close = (): void => void navigate({ search: ({ open: _open, ...rest }) => rest, replace: true });
   const form = formOf(open);
   return (
@@ -45,14 +35,9 @@ export function InstanceScreen() {
     >
       <div className="records" data-drawer={instance === undefined || form === undefined ? undefined : ''}>
         <div className="detail" tabIndex={-1}>
-          {isAbsent && <NoInstance />}
-          {error !== null && !isAbsent && (
-            <div className="detail-page">
-              <FailureNotice error={error} onRetry={() => void refetch()} />
-            </div>
-          )}
-          {instance === undefined && error === null && <PlaceholderLines count={5} />}
-          {instance !== undefined && !isAbsent && <InstanceDetail instance={instance} />}
+          <Loaded query={query} absent={<NoInstance />}>
+            {(loaded) => <InstanceDetail instance={loaded} />}
+          </Loaded>
         </div>
         {instance !== undefined && form !== undefined && (
           <Suspense fallback={<aside className="drawer" aria-busy />}>
@@ -78,16 +63,12 @@ function formOf(open: string | undefined): InstanceForm | undefined {
 
 function NoInstance() {
   return (
-    <Empty
-      icon={SearchX}
+    <NotFound
       title="Instance not found"
-      actions={
-        <Link to="/operator/$section" params={{ section: 'instances' }} className="button">
-          Go to instances
-        </Link>
-      }
+      link={{ to: '/operator/$section', params: { section: 'instances' } }}
+      action="Go to instances"
     >
       It may have been removed.
-    </Empty>
+    </NotFound>
   );
 }

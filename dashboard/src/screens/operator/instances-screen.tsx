@@ -1,6 +1,6 @@
-import { getRouteApi } from '@tanstack/react-router';
+import { getRouteApi, lazyRouteComponent } from '@tanstack/react-router';
 import Plus from 'lucide-react/icons/plus';
-import { lazy, Suspense } from 'react';
+import { Suspense } from 'react';
 import { mayOperate } from '../../api/operator-session.ts';
 import { useKeys } from '../../browser/keys.ts';
 import { Button } from '../../parts/button.tsx';
@@ -8,10 +8,7 @@ import { InstanceList } from './instance-list.tsx';
 import { OperatorPage } from './operator-page.tsx';
 
 // What forms are made of, which most looks do not need.
-const CreateDrawer = lazy(async () => {
-  const { CreateDrawer: Drawer } = await import('./create-drawer.tsx');
-  return { default: Drawer };
-});
+const CreateDrawer = lazyRouteComponent(async () => import('./create-drawer.tsx'), 'CreateDrawer');
 
 const route = getRouteApi('/operator/$section');
 

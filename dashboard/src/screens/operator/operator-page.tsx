@@ -1,4 +1,4 @@
-import { useNavigate } from '@tanstack/react-router';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import Lock from 'lucide-react/icons/lock';
 import type { ReactNode } from 'react';
 import {
@@ -10,6 +10,18 @@ import {
 import { Bar } from '../../parts/bar.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
+import type { OperatorSearch } from './operator-search.ts';
+
+const route = getRouteApi('/operator/$section');
+
+/** What the address of a section holds, and what changes a part of it. */
+export function useSectionSearch() {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const set = (change: OperatorSearch): void =>
+    void navigate({ search: (before) => ({ ...before, ...change }), replace: true });
+  return [search, set] as const;
+}
 
 interface OperatorPageProps {
   readonly title: ReactNode;

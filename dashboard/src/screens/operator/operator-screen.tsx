@@ -1,28 +1,33 @@
-import { Link, useParams } from '@tanstack/react-router';
+import { lazyRouteComponent, useParams } from '@tanstack/react-router';
 import Compass from 'lucide-react/icons/compass';
-import { type ComponentType, lazy, Suspense } from 'react';
+import { type ComponentType, Suspense } from 'react';
 import { Bar } from '../../parts/bar.tsx';
-import { Empty } from '../../parts/empty.tsx';
-import { BackupsScreen } from './backups-screen.tsx';
+import { NotFound } from '../../parts/empty.tsx';
+import type { OperatorScope } from '../../api/operator-session.ts';
+import { BackupsOfAll } from './backups-of-all.tsx';
 import { InstanceScreen } from './instance-screen.tsx';
 import { InstancesScreen } from './instances-screen.tsx';
-import { NodesScreen } from './nodes-screen.tsx';
-import { OperatorEventsScreen } from './operator-events-screen.tsx';
-import { UsageScreen } from './usage-screen.tsx';
+import { Nodes } from './nodes.tsx';
+import { OperatorEvents } from './operator-events.tsx';
+import { OperatorPage } from './operator-page.tsx';
+import { TopTable } from './top-table.tsx';
 
 // Its parts are those of the settings of instances.
-const OperatorAuditScreen = lazy(async () => {
-  const { OperatorAuditScreen: Screen } = await import('./operator-audit-screen.tsx');
-  return { default: Screen };
-});
+const OperatorAudit = lazyRouteComponent(async () => import('./operator-audit.tsx'), 'OperatorAudit');
 
-const screens: Readonly<Record<string, ComponentType>> = {
-  instances: InstancesScreen,
-  usage: UsageScreen,
-  backups: BackupsScreen,
-  nodes: NodesScreen,
-  events: OperatorEventsScreen,
-  audit: OperatorAuditScreen,
+interface SectionScreen {
+  readonly title: string;
+  readonly scope: OperatorScope;
+  readonly View: ComponentType;
+}
+
+/** By their names in the address. That of the instances has a head of its own. */
+const sections: Readonly<Record<string, SectionScreen>> = {
+  usage: { title: 'Usage', scope: 'usage:read', View: TopTable },
+  backups: { title: 'Backups', scope: 'instances:read', View: BackupsOfAll },
+  nodes: { title: 'Nodes', scope: 'instances:read', View: Nodes },
+  events: { title: 'Events', scope: 'instances:read', View: OperatorEvents },
+  audit: { title: 'Audit log', scope: 'admin', View: OperatorAudit },
 };
 
 /** The screen of the operator that the address names. Most are loaded together, as they have most of their parts in common. */
@@ -30,12 +35,16 @@ export function OperatorScreen() {
   const { section = '', instance } = useParams({ strict: false });
   // Another instance is another screen: nothing of the one before stays.
   if (instance !== undefined) return <InstanceScreen key={instance} />;
-  const Screen = Object.hasOwn(screens, section) ? screens[section] : undefined;
-  if (Screen === undefined) return <NoScreen />;
+  if (section === 'instances') return <InstancesScreen />;
+  const screen = Object.hasOwn(sections, section) ? sections[section] : undefined;
+  if (screen === undefined) return <NoScreen />;
+  const { title, scope, View } = screen;
   return (
-    <Suspense>
-      <Screen key={section} />
-    </Suspense>
+    <OperatorPage title={title} scope={scope}>
+      <Suspense>
+        <View key={section} />
+      </Suspense>
+    </OperatorPage>
   );
 }
 
@@ -43,17 +52,14 @@ function NoScreen() {
   return (
     <>
       <Bar title="Operator" />
-      <Empty
+      <NotFound
         icon={Compass}
         title="Page not found"
-        actions={
-          <Link to="/operator/$section" params={{ section: 'instances' }} className="button">
-            Go to instances
-          </Link>
-        }
+        link={{ to: '/operator/$section', params: { section: 'instances' } }}
+        action="Go to instances"
       >
         Check the address. It may need a newer version.
-      </Empty>
+      </NotFound>
     </>
   );
 }

@@ -4,6 +4,7 @@ import TriangleAlert from 'lucide-react/icons/triangle-alert';
 import { type ManagedInstance, type QuotaReading, quotasQuery } from '../../api/operator.ts';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { percent } from '../../parts/percent.ts';
+import { Section } from '../../parts/section.tsx';
 import { quotaAmount, quotaLabel } from './instance-values.ts';
 
 interface QuotaBarsProps {
@@ -15,11 +16,7 @@ interface QuotaBarsProps {
 export function QuotaBars({ id, state }: QuotaBarsProps) {
   const { data: quotas, error, refetch } = useQuery(quotasQuery(id));
   return (
-    <section className="section" aria-labelledby="quotas">
-      <div className="section-head">
-        <h2 id="quotas">Quotas</h2>
-        {state === 'suspended' && <span className="faint">not measured while suspended</span>}
-      </div>
+    <Section title="Quotas" note={state === 'suspended' && 'not measured while suspended'}>
       {error !== null && <FailureNotice error={error} onRetry={() => void refetch()} />}
       {quotas?.length === 0 && <p className="soft">No limits</p>}
       {quotas !== undefined && quotas.length > 0 && (
@@ -29,7 +26,7 @@ export function QuotaBars({ id, state }: QuotaBarsProps) {
           ))}
         </ul>
       )}
-    </section>
+    </Section>
   );
 }
 

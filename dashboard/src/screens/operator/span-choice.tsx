@@ -1,11 +1,13 @@
-import { type UsageSpan, usageSpans } from '../../api/operator.ts';
+import { choicesOf } from '../../api/members-of.ts';
+import type { UsageSpan } from '../../api/operator.ts';
+import { Segments } from '../../parts/radio-list.tsx';
 
-const spanTexts: Readonly<Record<UsageSpan, string>> = {
+const spans = choicesOf<UsageSpan>({
   '24h': '24 hours',
   '7d': '7 days',
   '30d': '30 days',
   '12m': '12 months',
-};
+});
 
 interface SpanChoiceProps {
   readonly span: UsageSpan;
@@ -14,23 +16,9 @@ interface SpanChoiceProps {
 
 /** The time that the address names; a day by default. */
 export function spanOf({ span }: { readonly span?: string }): UsageSpan {
-  return usageSpans.find((one) => one === span) ?? '24h';
+  return spans.find(({ value }) => value === span)?.value ?? '24h';
 }
 
 export function SpanChoice({ span, onChange }: SpanChoiceProps) {
-  return (
-    <div className="segments" role="radiogroup" aria-label="Time">
-      {usageSpans.map((one) => (
-        <button
-          key={one}
-          type="button"
-          role="radio"
-          aria-checked={one === span}
-          onClick={() => onChange(one)}
-        >
-          {spanTexts[one]}
-        </button>
-      ))}
-    </div>
-  );
+  return <Segments label="Time" choices={spans} value={span} onChange={onChange} />;
 }

@@ -3,6 +3,7 @@ import { type UsageName, type UsageSeries, type UsageSpan, usageQuery } from '..
 import { Figure } from '../../parts/figure.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { Plot } from '../../parts/plot.tsx';
+import { Section } from '../../parts/section.tsx';
 import { bytesText } from './instance-values.ts';
 import { SpanChoice } from './span-choice.tsx';
 
@@ -16,11 +17,7 @@ interface UsagePlotsProps {
 export function UsagePlots({ id, span, onSpan }: UsagePlotsProps) {
   const { data: usage, error, refetch } = useQuery(usageQuery(id, span));
   return (
-    <section className="section" aria-labelledby="usage">
-      <div className="section-head section-head-actions">
-        <h2 id="usage">Usage</h2>
-        <SpanChoice span={span} onChange={onSpan} />
-      </div>
+    <Section title="Usage" actions={<SpanChoice span={span} onChange={onSpan} />}>
       {error === null ? (
         <>
           <Figures usage={usage} />
@@ -29,7 +26,7 @@ export function UsagePlots({ id, span, onSpan }: UsagePlotsProps) {
       ) : (
         <FailureNotice error={error} onRetry={() => void refetch()} />
       )}
-    </section>
+    </Section>
   );
 }
 

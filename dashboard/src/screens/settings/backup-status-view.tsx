@@ -1,7 +1,8 @@
 import type { ReactNode } from 'react';
 import type { BackupJob, BackupStatus } from '../../api/backups.ts';
-import { failureWords, runningWords } from '../../parts/backup-words.ts';
+import { JobFailure, runningWords } from '../../parts/backup-words.tsx';
 import { byteSize } from '../../parts/byte-size.ts';
+import { Facts } from '../../parts/facts.tsx';
 import { FailureNotice, Notice } from '../../parts/notice.tsx';
 import { duration, parseTime, Time } from '../../parts/time.tsx';
 import { BackupFailure } from './backup-failure.tsx';
@@ -18,21 +19,17 @@ export function BackupStatusView({ jobs }: { readonly jobs: BackupJobs }) {
     <Group title="Status">
       {running !== undefined && <Progress job={running} readMs={readMs} />}
       {error !== undefined && <BackupFailure error={error} />}
-      {failure !== null && (
-        <Notice tone="failed">
-          {failureWords[failure.kind]} <span className="mono">{failure.backup}</span> failed{' '}
-          <Time value={failure.ended} />. {failure.message}
-        </Notice>
-      )}
+      {failure !== null && <JobFailure job={failure} />}
       {status === undefined && Boolean(statusError) && <FailureNotice error={statusError} />}
-      <dl className="facts">
-        <dt>Last backup</dt>
-        <dd>{status === undefined ? <Placeholder /> : <LastBackup job={status.lastBackup} />}</dd>
-        <dt>Next backup</dt>
-        <dd>{status === undefined ? <Placeholder /> : <NextBackup status={status} readMs={readMs} />}</dd>
-        <dt>Last verification</dt>
-        <dd>{status === undefined ? <Placeholder /> : <LastVerification job={status.lastVerification} />}</dd>
-      </dl>
+      <Facts
+        items={{
+          'Last backup': status === undefined ? <Placeholder /> : <LastBackup job={status.lastBackup} />,
+          'Next backup':
+            status === undefined ? <Placeholder /> : <NextBackup status={status} readMs={readMs} />,
+          'Last verification':
+            status === undefined ? <Placeholder /> : <LastVerification job={status.lastVerification} />,
+        }}
+      />
     </Group>
   );
 }

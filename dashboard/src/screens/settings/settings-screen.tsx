@@ -4,7 +4,7 @@ import Compass from 'lucide-react/icons/compass';
 import { useEffect, useRef, type ComponentType } from 'react';
 import { type Settings, settingsQuery } from '../../api/settings.ts';
 import { Bar } from '../../parts/bar.tsx';
-import { Empty } from '../../parts/empty.tsx';
+import { NotFound } from '../../parts/empty.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { AccountSection, TemplateSection } from './account-sections.tsx';
 import { AuditSection } from './audit-section.tsx';
@@ -116,17 +116,14 @@ function SectionLinks() {
 
 function NoSection({ name }: { readonly name: string }) {
   return (
-    <Empty
+    <NotFound
       icon={Compass}
       title={`There is no section ${name}`}
-      actions={
-        <Link to="/settings/$section" params={{ section: 'general' }} className="button">
-          Go to general settings
-        </Link>
-      }
+      link={{ to: '/settings/$section', params: { section: 'general' } }}
+      action="Go to general settings"
     >
       Check the address. It may need a newer version.
-    </Empty>
+    </NotFound>
   );
 }
 

@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
-import { Fragment } from 'react';
 import { catcherQuery, type CatcherRequest } from '../../api/catchers.ts';
 import { CopyButton } from '../../parts/copy-button.tsx';
+import { HeaderFacts } from '../../parts/facts.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
+import { RawText, Section } from '../../parts/section.tsx';
 import { plural, Time } from '../../parts/time.tsx';
 
 /** What the built-in catcher was sent, as it comes: headers and body are texts, whoever wrote them. */
@@ -11,17 +12,17 @@ export function CatcherRequests({ id }: { readonly id: string }) {
   if (error !== null) return <FailureNotice error={error} />;
   const requests = catcher?.requests ?? [];
   return (
-    <section className="section" aria-labelledby="caught">
-      <div className="section-head">
-        <h3 id="caught">Caught by the built-in catcher</h3>
-        <span className="faint small">
-          {catcher !== undefined && (
-            <>
-              until <Time value={catcher.expires} />
-            </>
-          )}
-        </span>
-      </div>
+    <Section
+      level={3}
+      title="Caught by the built-in catcher"
+      note={
+        catcher !== undefined && (
+          <span className="small">
+            until <Time value={catcher.expires} />
+          </span>
+        )
+      }
+    >
       <p className="unseen" role="status">
         {plural(requests.length, 'request')} caught
       </p>
@@ -36,7 +37,7 @@ export function CatcherRequests({ id }: { readonly id: string }) {
           ))}
         </ul>
       )}
-    </section>
+    </Section>
   );
 }
 
@@ -59,22 +60,15 @@ function CaughtRequest({ request, isOpen }: CaughtRequestProps) {
           </span>
         </summary>
         <div className="catcher-body">
-          <div className="section-head section-head-actions">
-            <h4>Body, {plural(bodyBytes, 'byte')}</h4>
-            <CopyButton text={body} label="Copy the body" />
-          </div>
-          <pre className="panel raw" tabIndex={0} aria-label="Body">
-            {pretty(body)}
-          </pre>
+          <Section
+            level={4}
+            title={`Body, ${plural(bodyBytes, 'byte')}`}
+            actions={<CopyButton text={body} label="Copy the body" />}
+          >
+            <RawText label="Body" text={pretty(body)} />
+          </Section>
           <h4>Headers</h4>
-          <dl className="facts small mono">
-            {Object.entries(headers).map(([name, value]) => (
-              <Fragment key={name}>
-                <dt>{name}</dt>
-                <dd>{value}</dd>
-              </Fragment>
-            ))}
-          </dl>
+          <HeaderFacts headers={headers} />
         </div>
       </details>
     </li>

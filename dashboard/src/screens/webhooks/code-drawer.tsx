@@ -1,14 +1,16 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Failure } from '../../api/client.ts';
-import { endpointActions } from '../../api/endpoints.ts';
+import { call, Failure } from '../../api/client.ts';
+import { forgetEndpoints } from '../../api/endpoints.ts';
 import type { Endpoint } from '../../api/events.ts';
 import type { Schemas } from '../../api/schema.ts';
+import { useAttempt } from '../../parts/attempt-form.tsx';
 import { Button } from '../../parts/button.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Drawer } from '../../parts/drawer.tsx';
 import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
 import { FailureNotice, Notice } from '../../parts/notice.tsx';
+import { Section } from '../../parts/section.tsx';
 import { newEndpoint } from './endpoint-parts.ts';
 
 type Plan = Schemas['EndpointImported'];
@@ -43,44 +45,40 @@ function CodeForm({ endpoints, onMade }: CodeFormProps) {
   const queries = useQueryClient();
   const [file, setFile] = useState(() => ({ text: fileOf(endpoints), deleteMissing: false }));
   const [plan, setPlan] = useState<Plan>();
-  const [error, setError] = useState<unknown>();
-  const [isBusy, setIsBusy] = useState(false);
-  const change = (part: Partial<typeof file>): void => {
+  const { error, isBusy, attempt, forget } = useAttempt();
+  const edit = (part: Partial<typeof file>): void => {
     setFile({ ...file, ...part });
     // What is shown is what is applied: another file has to be looked at again.
     setPlan(undefined);
-    setError(undefined);
+    forget();
   };
-  const run = async (dryRun: boolean): Promise<void> => {
-    setIsBusy(true);
-    setError(undefined);
-    try {
+  const run = (dryRun: boolean): void =>
+    attempt(async () => {
       const { text, deleteMissing } = file;
       const body = { endpoints: definitionsIn(text), deleteMissing, dryRun };
-      const answer = await endpointActions(queries).apply(body);
+      const answer = await call('PUT /api/webhooks/endpoints/import', { body });
       if (dryRun) setPlan(answer);
-      else onMade(answer);
-    } catch (failure) {
-      setError(failure);
-    } finally {
-      setIsBusy(false);
-    }
-  };
+      else {
+        const ids = answer.deleted.map(({ id }) => id);
+        await forgetEndpoints(queries, ids);
+        onMade(answer);
+      }
+    });
   return (
     <form
       className="drawer-body endpoint-form"
       onSubmit={(event) => {
         event.preventDefault();
-        void run(plan === undefined);
+        run(plan === undefined);
       }}
     >
       <div className="drawer-form">
-        <FileField text={file.text} error={error} onChange={(text) => change({ text })} />
+        <FileField text={file.text} error={error} onChange={(text) => edit({ text })} />
         <label className="check">
           <input
             type="checkbox"
             checked={file.deleteMissing}
-            onChange={({ target }) => change({ deleteMissing: target.checked })}
+            onChange={({ target }) => edit({ deleteMissing: target.checked })}
           />
           Delete endpoints with names that are not in the file
         </label>
@@ -141,9 +139,8 @@ function Refusal({ error }: { readonly error: unknown }) {
 
 function PlanView({ plan: { created, updated, unchanged, deleted } }: { readonly plan: Plan }) {
   return (
-    <section className="section" aria-labelledby="plan" aria-live="polite">
-      <h3 id="plan">What would change</h3>
-      <ul>
+    <Section title="What would change" level={3}>
+      <ul aria-live="polite">
         {created.map(({ name }) => (
           <li key={name}>
             <span className="mono">{name}</span> would be created.
@@ -163,7 +160,7 @@ function PlanView({ plan: { created, updated, unchanged, deleted } }: { readonly
           {unchanged.length === 1 ? '1 endpoint stays' : `${unchanged.length} endpoints stay`} unchanged.
         </li>
       </ul>
-    </section>
+    </Section>
   );
 }
 

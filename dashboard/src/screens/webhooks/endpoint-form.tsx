@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import Inbox from 'lucide-react/icons/inbox';
-import { useEffect, useState } from 'react';
+import { useEffect } from 'react';
 import { createCatcher } from '../../api/catchers.ts';
 import { fieldMessages } from '../../api/client.ts';
 import { useLoadedCollections } from '../../api/collections.ts';
@@ -11,8 +11,11 @@ import { Button } from '../../parts/button.tsx';
 import type { Values } from '../../parts/form/field.ts';
 import { FormView } from '../../parts/form/form-view.tsx';
 import { type Form, useForm, withErrors } from '../../parts/form/use-form.ts';
+import { Facts } from '../../parts/facts.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
+import { Section } from '../../parts/section.tsx';
 import { Time } from '../../parts/time.tsx';
+import { useSettled } from '../../parts/use-settled.ts';
 import { kindLabels } from './endpoint-fields.ts';
 import { endpointParts, newEndpoint } from './endpoint-parts.ts';
 import { FilterNotes } from './filter-notes.tsx';
@@ -71,17 +74,11 @@ export function EndpointForm({ endpoint, save, hasCatcher = false }: EndpointFor
   );
 }
 
-const pauseMs = 300;
-
 function useCheck(form: Form, id: string | undefined) {
   // A URL that is not there yet is no mistake.
   const { url, ...rest } = form.body;
   const text = JSON.stringify({ ...rest, ...(url !== '' && { url }), ...(id !== undefined && { id }) });
-  const [settled, setSettled] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(text), pauseMs);
-    return () => clearTimeout(timer);
-  }, [text]);
+  const settled = useSettled(text);
   // It is what was made of the options above.
   const draft = JSON.parse(settled) as EndpointDraft;
   const { data, error, isPlaceholderData } = useQuery(endpointCheckQuery(draft));
@@ -115,50 +112,36 @@ interface CertificateFactsProps {
 function CertificateFacts({ form, endpoint }: CertificateFactsProps) {
   const certificate = endpoint?.clientCertificate ?? null;
   if (certificate === null || form.value('clientCertificate') === null) return null;
-  const { subject = '', issuer = '', fingerprint = '', expires = '' } = certificate;
+  const { subject, issuer, fingerprint, expires = '' } = certificate;
   return (
-    <dl className="facts" aria-label="The stored certificate">
-      <dt>Subject</dt>
-      <dd>{subject}</dd>
-      <dt>Issuer</dt>
-      <dd>{issuer}</dd>
-      <dt>Expires</dt>
-      <dd>
-        <Time value={expires} />
-      </dd>
-      <dt>SHA-256</dt>
-      <dd className="mono wrap">{fingerprint}</dd>
-    </dl>
+    <Facts
+      label="The stored certificate"
+      items={{
+        Subject: subject,
+        Issuer: issuer,
+        Expires: <Time value={expires} />,
+        'SHA-256': <span className="mono wrap">{fingerprint}</span>,
+      }}
+    />
   );
 }
 
 /** What the endpoint is sent, for an API key that may not change that. */
-function ToldFacts({
-  endpoint: { events, collections, payload, fields, filter },
-}: {
-  readonly endpoint: Endpoint;
-}) {
-  const names = events.map((kind) => kindLabels[kind].toLowerCase()).join(', ');
-  const part = payload === 'thin' ? 'Its id alone' : fields.length === 0 ? 'All fields' : fields.join(', ');
+function ToldFacts({ endpoint }: { readonly endpoint: Endpoint }) {
+  const { events, collections, payload, fields, filter } = endpoint;
   return (
-    <section className="section" aria-labelledby="endpoint-told">
-      <h2 id="endpoint-told">What it is sent</h2>
-      <dl className="facts">
-        <dt>When a record is</dt>
-        <dd>{names}</dd>
-        <dt>Collections</dt>
-        <dd>{collections.length === 0 ? 'All' : collections.length.toLocaleString()}</dd>
-        {filter !== '' && (
-          <>
-            <dt>If</dt>
-            <dd className="mono">{filter}</dd>
-          </>
-        )}
-        <dt>Of a record</dt>
-        <dd>{part}</dd>
-      </dl>
+    <Section title="What it is sent">
+      <Facts
+        items={{
+          'When a record is': events.map((kind) => kindLabels[kind].toLowerCase()).join(', '),
+          Collections: collections.length === 0 ? 'All' : collections.length.toLocaleString(),
+          If: filter !== '' && <span className="mono">{filter}</span>,
+          'Of a record':
+            payload === 'thin' ? 'Its id alone' : fields.length === 0 ? 'All fields' : fields.join(', '),
+        }}
+      />
       <p className="soft small">Only the creator of the endpoint can change this.</p>
-    </section>
+    </Section>
   );
 }
 

@@ -1,18 +1,16 @@
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import DatabaseBackup from 'lucide-react/icons/database-backup';
 import RotateCcw from 'lucide-react/icons/rotate-ccw';
-import SearchX from 'lucide-react/icons/search-x';
 import { catcherIdOf } from '../../api/catchers.ts';
-import { Failure } from '../../api/client.ts';
 import { endpointQuery } from '../../api/endpoints.ts';
 import type { Endpoint } from '../../api/events.ts';
 import { isBoundToEndpoints, mayChangeWebhooks, mayUse } from '../../api/session.ts';
 import { Bar } from '../../parts/bar.tsx';
 import { Button } from '../../parts/button.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
-import { Empty } from '../../parts/empty.tsx';
-import { FailureNotice } from '../../parts/notice.tsx';
+import { NotFound } from '../../parts/empty.tsx';
+import { isAbsent, Loaded } from '../../parts/loaded.tsx';
 import { TabList } from '../../parts/tab-list.tsx';
 import { DeliveriesTab } from './deliveries-tab.tsx';
 import { OverviewTab } from './overview-tab.tsx';
@@ -27,26 +25,16 @@ const route = getRouteApi('/shell/webhooks/$id');
 /** One endpoint: how it does, what it was sent, a test, and its settings. */
 export function EndpointScreen() {
   const { id } = route.useParams();
-  const { data: endpoint, error, refetch } = useQuery(endpointQuery(id));
-  const isAbsent = error instanceof Failure && error.status === 404;
-  if (endpoint !== undefined && !isAbsent) return <EndpointPage endpoint={endpoint} />;
+  const query = useQuery(endpointQuery(id));
+  // The page has a head of its own.
+  if (query.data !== undefined && !isAbsent(query.error)) return <EndpointPage endpoint={query.data} />;
   return (
     <>
       <Bar title="Endpoint" aside={<CopyButton text={id} label="Copy the id of the endpoint" />} />
       <div className="detail">
-        {isAbsent && <NoEndpoint id={id} />}
-        {error !== null && !isAbsent && (
-          <div className="detail-page">
-            <FailureNotice error={error} onRetry={() => void refetch()} />
-          </div>
-        )}
-        {error === null && (
-          <div className="detail-page" aria-busy>
-            {[320, 240, 280, 200].map((inlineSize) => (
-              <span key={inlineSize} className="placeholder" style={{ inlineSize }} />
-            ))}
-          </div>
-        )}
+        <Loaded query={query} absent={<NoEndpoint id={id} />}>
+          {() => null}
+        </Loaded>
       </div>
     </>
   );
@@ -146,16 +134,8 @@ function titleOf({ name, description, url }: Endpoint): string {
 
 function NoEndpoint({ id }: { readonly id: string }) {
   return (
-    <Empty
-      icon={SearchX}
-      title="Endpoint not found"
-      actions={
-        <Link to="/webhooks" className="button">
-          Go to endpoints
-        </Link>
-      }
-    >
+    <NotFound title="Endpoint not found" link={{ to: '/webhooks' }} action="Go to endpoints">
       <span className="mono">{id}</span> doesn’t exist, or you don’t have access.
-    </Empty>
+    </NotFound>
   );
 }

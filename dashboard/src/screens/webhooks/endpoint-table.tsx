@@ -2,21 +2,17 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import Pause from 'lucide-react/icons/pause';
 import Play from 'lucide-react/icons/play';
-import SearchX from 'lucide-react/icons/search-x';
-import { useState } from 'react';
-import { endpointActions } from '../../api/endpoints.ts';
+import { call } from '../../api/client.ts';
+import { refreshEndpoints } from '../../api/endpoints.ts';
 import type { ListedEndpoint } from '../../api/last-day.ts';
 import { mayChangeWebhooks } from '../../api/session.ts';
-import { Button } from '../../parts/button.tsx';
-import { Confirm } from '../../parts/confirm.tsx';
-import { DataTable } from '../../parts/data-table/data-table.tsx';
+import { FindTable } from '../../parts/data-table/find-table.tsx';
+import { RowAction } from '../../parts/data-table/row-action.tsx';
 import type { DataColumn } from '../../parts/data-table/table-layout.ts';
-import { Empty } from '../../parts/empty.tsx';
 import { EndpointBadge } from '../../parts/endpoint-badge.tsx';
 import { endpointName, type EndpointTone, explainListed } from '../../parts/endpoint-words.ts';
 import { ageOf, percent, waitingCount } from '../../parts/percent.ts';
 import { plural } from '../../parts/time.tsx';
-import { showToast } from '../../parts/toast.tsx';
 import type { WebhooksSearch } from './webhook-search.ts';
 
 interface EndpointTableProps {
@@ -32,38 +28,23 @@ interface EndpointTableProps {
 /** All endpoints at a glance. What is selected can be paused and resumed. */
 export function EndpointTable({ endpoints, error, onRetry, find, sort, onSearch }: EndpointTableProps) {
   return (
-    <DataTable
+    <FindTable
       name="endpoints"
       label="Endpoints"
       countOf={(count) => plural(count, 'endpoint')}
       columns={columns}
-      rows={endpoints?.filter((endpoint) => matches(endpoint, find))}
+      rows={endpoints}
       error={error}
       onRetry={onRetry}
       sort={sort}
       onSort={(next) => onSearch({ sort: next })}
-      filters={
-        <search aria-label="Filter endpoints">
-          <input
-            className="input data-find"
-            data-filter
-            aria-label="Find an endpoint"
-            placeholder="Find by name or URL"
-            value={find}
-            onChange={(event) => onSearch({ find: event.target.value })}
-          />
-        </search>
-      }
-      empty={
-        <Empty
-          icon={SearchX}
-          title={`No results for “${find}”`}
-          actions={<Button onClick={() => onSearch({ find: '' })}>Show all</Button>}
-        >
-          Names, URLs and descriptions are searched.
-        </Empty>
-      }
-      scope={find}
+      find={{
+        text: find,
+        label: 'Find an endpoint',
+        placeholder: 'Find by name or URL',
+        textsOf: ({ url, name, description, id }) => [url, name, description, id],
+        onFind: (text) => onSearch({ find: text }),
+      }}
       {...(mayChangeWebhooks() && {
         renderBulk: (chosen: readonly ListedEndpoint[], clear: () => void) => (
           <BulkActions endpoints={chosen} onDone={clear} />
@@ -71,11 +52,6 @@ export function EndpointTable({ endpoints, error, onRetry, find, sort, onSearch 
       })}
     />
   );
-}
-
-function matches({ url, name, description, id }: ListedEndpoint, find: string): boolean {
-  const text = find.trim().toLowerCase();
-  return `${url}\n${name}\n${description}\n${id}`.toLowerCase().includes(text);
 }
 
 const toneOrder: readonly EndpointTone[] = ['failed', 'retrying', 'paused', 'ok'];
@@ -159,38 +135,35 @@ interface BulkActionsProps {
 
 function BulkActions({ endpoints, onDone }: BulkActionsProps) {
   const queries = useQueryClient();
-  const [action, setAction] = useState<'pause' | 'resume'>();
+  const refresh = async (): Promise<void> => refreshEndpoints(queries);
   const active = endpoints.filter(({ status }) => status === 'active');
   const stopped = endpoints.filter(({ status }) => status !== 'active');
-  const target = action === 'pause' ? active : stopped;
-  const verb = action === 'pause' ? 'Pause' : 'Resume';
-  const count = plural(target.length, 'endpoint');
   return (
     <>
-      <Button icon={Pause} disabled={active.length === 0} onClick={() => setAction('pause')}>
-        Pause …
-      </Button>
-      <Button icon={Play} disabled={stopped.length === 0} onClick={() => setAction('resume')}>
-        Resume …
-      </Button>
-      {action !== undefined && (
-        <Confirm
-          title={`${verb} ${count}?`}
-          action={`${verb} ${count}`}
-          tone="primary"
-          onClose={() => setAction(undefined)}
-          onConfirm={async () => {
-            const ids = target.map(({ id }) => id);
-            await endpointActions(queries)[action === 'pause' ? 'pauseAll' : 'resumeAll'](ids);
-            showToast(`${count} ${action === 'pause' ? 'paused' : 'resumed'}.`);
-            onDone();
-          }}
-        >
-          {action === 'pause'
-            ? 'Deliveries queue until you resume the endpoints.'
-            : 'Queued deliveries go out first, the oldest first, then new ones.'}
-        </Confirm>
-      )}
+      <RowAction
+        verb="Pause"
+        done="paused"
+        icon={Pause}
+        rows={active}
+        what={plural(active.length, 'endpoint')}
+        work={async ({ id }) => call('POST /api/webhooks/endpoints/{id}/pause', { path: { id } })}
+        {...{ refresh, onDone }}
+      >
+        Deliveries queue until you resume the endpoints.
+      </RowAction>
+      <RowAction
+        verb="Resume"
+        done="resumed"
+        icon={Play}
+        rows={stopped}
+        what={plural(stopped.length, 'endpoint')}
+        work={async ({ id }) =>
+          call('POST /api/webhooks/endpoints/{id}/resume', { path: { id }, body: { backlog: 'drain' } })
+        }
+        {...{ refresh, onDone }}
+      >
+        Queued deliveries go out first, the oldest first, then new ones.
+      </RowAction>
     </>
   );
 }

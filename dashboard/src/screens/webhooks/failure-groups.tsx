@@ -15,6 +15,7 @@ import { Button } from '../../parts/button.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { deliveries } from '../../parts/delivery-words.ts';
 import { FailureNotice, messageOf } from '../../parts/notice.tsx';
+import { Section } from '../../parts/section.tsx';
 import { Time } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toast.tsx';
 
@@ -22,11 +23,7 @@ import { showToast } from '../../parts/toast.tsx';
 export function FailureGroups({ endpoint }: { readonly endpoint: Endpoint }) {
   const { data, error, refetch } = useQuery(failureGroupsQuery(endpoint.id));
   return (
-    <section className="section" aria-labelledby="failures">
-      <div className="section-head">
-        <h2 id="failures">Failures by cause</h2>
-        {data?.isPart === true && <span className="faint">of the last 1,000</span>}
-      </div>
+    <Section title="Failures by cause" note={data?.isPart === true && 'of the last 1,000'}>
       {error !== null && <FailureNotice error={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <span className="placeholder" style={{ inlineSize: 240 }} />}
       {data?.groups.length === 0 && (
@@ -42,7 +39,7 @@ export function FailureGroups({ endpoint }: { readonly endpoint: Endpoint }) {
           ))}
         </ul>
       )}
-    </section>
+    </Section>
   );
 }
 

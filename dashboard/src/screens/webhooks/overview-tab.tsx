@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import { endpointStatsQuery, laneQuery, type Span, spans } from '../../api/endpoints.ts';
+import { choicesOf } from '../../api/members-of.ts';
+import { endpointStatsQuery, laneQuery, type Span } from '../../api/endpoints.ts';
 import type { Endpoint } from '../../api/events.ts';
 import { mayChangeWebhooks } from '../../api/session.ts';
 import { Countdown } from '../../parts/countdown.tsx';
@@ -9,6 +10,8 @@ import { EndpointFigures } from '../../parts/endpoint-figures.tsx';
 import { Figure } from '../../parts/figure.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { Plot } from '../../parts/plot.tsx';
+import { Segments } from '../../parts/radio-list.tsx';
+import { Section } from '../../parts/section.tsx';
 import { plural } from '../../parts/time.tsx';
 import { FailureGroups } from './failure-groups.tsx';
 import { TryNow } from './pause-resume.tsx';
@@ -21,62 +24,49 @@ interface OverviewTabProps {
   readonly onSpan: (span: Span) => void;
 }
 
-const spanNames = { '24h': '24 hours', '7d': '7 days', '30d': '30 days' } as const;
+const spanChoices = choicesOf<Span>({ '24h': '24 hours', '7d': '7 days', '30d': '30 days' });
 
 /** What an endpoint is sent, how it stands, how it has done, and why what failed has failed. */
 export function OverviewTab({ endpoint, span, onSpan }: OverviewTabProps) {
   const stats = useQuery(endpointStatsQuery(endpoint.id, span));
+  const { step = 'hour', times, columns } = stats.data ?? {};
+  const common = { step, times };
   return (
     <>
       <SentCard endpoint={endpoint} />
       <Standing endpoint={endpoint} />
       <Figures endpoint={endpoint} />
-      <section className="section" aria-labelledby="attempts">
-        <div className="section-head section-head-actions">
-          <h2 id="attempts">Attempts</h2>
-          <div className="segments" role="radiogroup" aria-label="Time">
-            {spans.map((one) => (
-              <button
-                key={one}
-                type="button"
-                role="radio"
-                aria-checked={one === span}
-                onClick={() => onSpan(one)}
-              >
-                {spanNames[one]}
-              </button>
-            ))}
-          </div>
-        </div>
+      <Section
+        title="Attempts"
+        actions={<Segments label="Time" choices={spanChoices} value={span} onChange={onSpan} />}
+      >
         {stats.isError ? (
           <FailureNotice error={stats.error} onRetry={() => void stats.refetch()} />
         ) : (
           <div className="plots">
             <Plot
+              {...common}
               caption="Attempts"
               kind="bars"
-              step={stats.data?.step ?? 'hour'}
-              times={stats.data?.times}
               series={[
-                { name: 'delivered', tone: 'ok', values: stats.data?.columns.delivered ?? [] },
-                { name: 'failed', tone: 'failed', values: stats.data?.columns.failed ?? [] },
+                { name: 'delivered', tone: 'ok', values: columns?.delivered ?? [] },
+                { name: 'failed', tone: 'failed', values: columns?.failed ?? [] },
               ]}
             />
             <Plot
+              {...common}
               caption="Latency of deliveries"
               kind="lines"
-              step={stats.data?.step ?? 'hour'}
-              times={stats.data?.times}
               format={milliseconds}
               series={[
-                { name: 'p50', tone: 'ok', values: stats.data?.columns.latencyP50Ms ?? [] },
-                { name: 'p95', tone: 'retrying', values: stats.data?.columns.latencyP95Ms ?? [] },
-                { name: 'p99', tone: 'failed', values: stats.data?.columns.latencyP99Ms ?? [] },
+                { name: 'p50', tone: 'ok', values: columns?.latencyP50Ms ?? [] },
+                { name: 'p95', tone: 'retrying', values: columns?.latencyP95Ms ?? [] },
+                { name: 'p99', tone: 'failed', values: columns?.latencyP99Ms ?? [] },
               ]}
             />
           </div>
         )}
-      </section>
+      </Section>
       <EndpointFigures id={endpoint.id} />
       <FailureGroups endpoint={endpoint} />
     </>
@@ -110,10 +100,7 @@ function Standing({ endpoint }: { readonly endpoint: Endpoint }) {
 /** Of the last day, whatever the plots show. */
 function Figures({ endpoint }: { readonly endpoint: Endpoint }) {
   const { data: stats } = useQuery(endpointStatsQuery(endpoint.id, '24h'));
-  const { data: total } = useQuery({
-    ...endpointStatsQuery(endpoint.id, '24h'),
-    select: (answer) => answer.total,
-  });
+  const total = stats?.total;
   return (
     <section className="figures" aria-label="The last 24 hours">
       <Figure name="Success, 24 h" value={total && percent(total.successRate)}>

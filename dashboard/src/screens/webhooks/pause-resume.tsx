@@ -1,42 +1,48 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import BadgeCheck from 'lucide-react/icons/badge-check';
 import Pause from 'lucide-react/icons/pause';
 import Play from 'lucide-react/icons/play';
 import { useState } from 'react';
 import { explainedChoicesOf } from '../../api/members-of.ts';
-import { type Backlog, endpointActions, endpointStatsQuery } from '../../api/endpoints.ts';
+import { type Backlog, endpointStatsQuery, useEndpointChange } from '../../api/endpoints.ts';
 import type { Endpoint } from '../../api/events.ts';
 import { Button } from '../../parts/button.tsx';
-import { Confirm } from '../../parts/confirm.tsx';
+import { ConfirmButton } from '../../parts/confirm.tsx';
 import { RadioList } from '../../parts/radio-list.tsx';
 import { showToast } from '../../parts/toast.tsx';
 import { waitingCount } from '../../parts/percent.ts';
 
+interface OnEndpoint {
+  readonly endpoint: Endpoint;
+}
+
 /** Holds an endpoint, or lets it go on: then with a choice what becomes of what has waited. One that is not verified can only be that. */
-export function PauseResume({ endpoint }: { readonly endpoint: Endpoint }) {
-  const [isOpen, setIsOpen] = useState(false);
-  const isActive = endpoint.status === 'active';
-  const close = (): void => setIsOpen(false);
+export function PauseResume({ endpoint }: OnEndpoint) {
+  const change = useEndpointChange();
   if (endpoint.status === 'unverified') return <Verify endpoint={endpoint} />;
+  if (endpoint.status !== 'active') return <Resume endpoint={endpoint} />;
   return (
-    <>
-      <Button tone={isActive ? 'plain' : 'primary'} onClick={() => setIsOpen(true)}>
-        {isActive ? <Pause size={14} aria-hidden /> : <Play size={14} aria-hidden />}
-        {isActive ? 'Pause …' : 'Resume …'}
-      </Button>
-      {isOpen && isActive && <PauseDialog endpoint={endpoint} onClose={close} />}
-      {isOpen && !isActive && <ResumeDialog endpoint={endpoint} onClose={close} />}
-    </>
+    <ConfirmButton
+      label="Pause …"
+      button={{ icon: Pause }}
+      title="Pause this endpoint?"
+      action="Pause"
+      tone="primary"
+      done="Paused. Its deliveries are collected."
+      onConfirm={async () => change('POST /api/webhooks/endpoints/{id}/pause', endpoint.id)}
+    >
+      Deliveries queue until you resume. You then choose what to send.
+    </ConfirmButton>
   );
 }
 
 /** Sends one delivery to an endpoint that is away at once, instead of when it is tried next. */
-export function TryNow({ endpoint }: { readonly endpoint: Endpoint }) {
-  const queries = useQueryClient();
+export function TryNow({ endpoint: { id } }: OnEndpoint) {
+  const change = useEndpointChange();
   const { mutate, isPending } = useMutation({
-    mutationFn: () => endpointActions(queries).resume(endpoint.id, 'drain'),
+    mutationFn: () => change('POST /api/webhooks/endpoints/{id}/resume', id, { backlog: 'drain' }),
     onSuccess: () => showToast('Trying now.'),
-    onError: (error) => showToast(error.message),
+    onError: (error) => showToast(error.message, 'failed'),
   });
   return (
     <Button icon={Play} onClick={() => mutate()} disabled={isPending}>
@@ -46,41 +52,18 @@ export function TryNow({ endpoint }: { readonly endpoint: Endpoint }) {
 }
 
 /** Asks the receiver of an account's endpoint again whether it wants webhooks. */
-function Verify({ endpoint }: { readonly endpoint: Endpoint }) {
-  const queries = useQueryClient();
+function Verify({ endpoint: { id } }: OnEndpoint) {
+  const change = useEndpointChange();
   const { mutate, isPending } = useMutation({
-    mutationFn: () => endpointActions(queries).verify(endpoint.id),
+    mutationFn: () => change('POST /api/webhooks/endpoints/{id}/verify', id),
     onSuccess: ({ status, statusReason }) =>
       showToast(status === 'unverified' ? `Not verified: ${statusReason}` : 'Verified.'),
-    onError: (error) => showToast(error.message),
+    onError: (error) => showToast(error.message, 'failed'),
   });
   return (
     <Button icon={BadgeCheck} tone="primary" onClick={() => mutate()} disabled={isPending}>
       {isPending ? 'Asking …' : 'Verify'}
     </Button>
-  );
-}
-
-interface DialogProps {
-  readonly endpoint: Endpoint;
-  readonly onClose: () => void;
-}
-
-function PauseDialog({ endpoint, onClose }: DialogProps) {
-  const queries = useQueryClient();
-  return (
-    <Confirm
-      title="Pause this endpoint?"
-      action="Pause"
-      tone="primary"
-      onClose={onClose}
-      onConfirm={async () => {
-        await endpointActions(queries).pause(endpoint.id);
-        showToast('Paused. Its deliveries are collected.');
-      }}
-    >
-      Deliveries queue until you resume. You then choose what to send.
-    </Confirm>
   );
 }
 
@@ -90,35 +73,32 @@ const choices = explainedChoicesOf<Backlog>({
     label: 'Send the newest first',
     help: 'New deliveries now, queued ones alongside, newest first.',
   },
-  skip: {
-    label: 'Cancel it',
-    help: 'Only new deliveries are sent. Replay the rest later.',
-  },
+  skip: { label: 'Cancel it', help: 'Only new deliveries are sent. Replay the rest later.' },
 });
 
-function ResumeDialog({ endpoint, onClose }: DialogProps) {
-  const queries = useQueryClient();
+function Resume({ endpoint: { id, statusReason } }: OnEndpoint) {
+  const change = useEndpointChange();
   const [backlog, setBacklog] = useState<Backlog>('drain');
-  const { data: stats } = useQuery(endpointStatsQuery(endpoint.id, '24h'));
+  const { data: stats } = useQuery(endpointStatsQuery(id, '24h'));
   const count = stats === undefined ? '…' : waitingCount(stats);
+  const isLoss = backlog === 'skip' && stats?.waiting !== 0;
   return (
-    <Confirm
+    <ConfirmButton
+      label="Resume …"
+      button={{ icon: Play, tone: 'primary' }}
       title="Resume this endpoint?"
-      action={backlog === 'skip' && stats?.waiting !== 0 ? `Cancel ${count} and resume` : 'Resume'}
-      tone={backlog === 'skip' && stats?.waiting !== 0 ? 'danger' : 'primary'}
-      onClose={onClose}
-      onConfirm={async () => {
-        await endpointActions(queries).resume(endpoint.id, backlog);
-        showToast('Resumed.');
-      }}
+      action={isLoss ? `Cancel ${count} and resume` : 'Resume'}
+      tone={isLoss ? 'danger' : 'primary'}
+      done="Resumed."
+      onConfirm={async () => change('POST /api/webhooks/endpoints/{id}/resume', id, { backlog })}
     >
-      {endpoint.statusReason !== '' && <p>It was stopped: {endpoint.statusReason}</p>}
+      {statusReason !== '' && <p>It was stopped: {statusReason}</p>}
       <RadioList
         label={stats?.waiting === 1 ? '1 delivery waits' : `${count} deliveries wait`}
         choices={choices}
         value={backlog}
         onChange={setBacklog}
       />
-    </Confirm>
+    </ConfirmButton>
   );
 }

@@ -1,12 +1,11 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
 import type { Endpoint } from '../../api/events.ts';
 import { cancelReplay, type Replay, replayQuery } from '../../api/replays.ts';
 import { mayChangeWebhooks, mayUse } from '../../api/session.ts';
-import { Button } from '../../parts/button.tsx';
-import { Confirm } from '../../parts/confirm.tsx';
+import { ConfirmButton } from '../../parts/confirm.tsx';
 import { DeliveryBadge } from '../../parts/delivery-badge.tsx';
 import { deliveries } from '../../parts/delivery-words.ts';
+import { Facts } from '../../parts/facts.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { Time } from '../../parts/time.tsx';
 
@@ -40,36 +39,18 @@ export function ReplayProgress({ endpoint, id }: ReplayProgressProps) {
             value={Math.min(replay.taken, replay.total)}
             aria-label="Sent"
           />
-          <dl className="facts">
-            <dt>Started sending</dt>
-            <dd>
-              {replay.taken.toLocaleString()} of {replay.total.toLocaleString()}
-            </dd>
-            <dt>Delivered</dt>
-            <dd>{replay.delivered.toLocaleString()}</dd>
-            <dt>Failed</dt>
-            <dd>{replay.failed.toLocaleString()}</dd>
-            <dt>On their way</dt>
-            <dd>{replay.pending.toLocaleString()}</dd>
-            {replay.scope === 'backfill' && (
-              <>
-                <dt>Left out</dt>
-                <dd>Already sent by a later change</dd>
-              </>
-            )}
-            {replay.filter !== '' && (
-              <>
-                <dt>Filter</dt>
-                <dd className="mono">{replay.filter}</dd>
-              </>
-            )}
-            <dt>Started</dt>
-            <dd>
-              <Time value={replay.created} />
-            </dd>
-            <dt>Id</dt>
-            <dd className="mono">{replay.id}</dd>
-          </dl>
+          <Facts
+            items={{
+              'Started sending': `${replay.taken.toLocaleString()} of ${replay.total.toLocaleString()}`,
+              Delivered: replay.delivered.toLocaleString(),
+              Failed: replay.failed.toLocaleString(),
+              'On their way': replay.pending.toLocaleString(),
+              'Left out': replay.scope === 'backfill' && 'Already sent by a later change',
+              Filter: replay.filter !== '' && <span className="mono">{replay.filter}</span>,
+              Started: <Time value={replay.created} />,
+              Id: <span className="mono">{replay.id}</span>,
+            }}
+          />
           <p className="field-help">
             It continues if you leave this page.
             {mayUse('admin') && ' That it was started is in the audit log.'}
@@ -99,22 +80,18 @@ function State({ replay }: { readonly replay: Replay }) {
 
 function CancelFoot({ replay }: { readonly replay: Replay }) {
   const queries = useQueryClient();
-  const [isOpen, setIsOpen] = useState(false);
   const name = replay.scope === 'backfill' ? 'backfill' : 'replay';
   return (
     <div className="drawer-foot">
       <span className="drawer-foot-note" />
-      <Button onClick={() => setIsOpen(true)}>Cancel the {name} …</Button>
-      {isOpen && (
-        <Confirm
-          title={`Cancel this ${name}?`}
-          action={`Cancel the ${name}`}
-          onClose={() => setIsOpen(false)}
-          onConfirm={async () => cancelReplay(queries, replay.id)}
-        >
-          Unsent deliveries are cancelled. Those in flight finish.
-        </Confirm>
-      )}
+      <ConfirmButton
+        label={`Cancel the ${name} …`}
+        title={`Cancel this ${name}?`}
+        action={`Cancel the ${name}`}
+        onConfirm={async () => cancelReplay(queries, replay.id)}
+      >
+        Unsent deliveries are cancelled. Those in flight finish.
+      </ConfirmButton>
     </div>
   );
 }

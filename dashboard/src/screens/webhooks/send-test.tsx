@@ -1,13 +1,14 @@
-import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import Send from 'lucide-react/icons/send';
 import { useState } from 'react';
-import { endpointActions } from '../../api/endpoints.ts';
+import { useEndpointChange } from '../../api/endpoints.ts';
 import type { Delivery } from '../../api/events.ts';
 import type { Schemas } from '../../api/schema.ts';
+import { useAttempt } from '../../parts/attempt-form.tsx';
 import { Button } from '../../parts/button.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { FailureNotice, Notice } from '../../parts/notice.tsx';
+import { RawText, Section } from '../../parts/section.tsx';
 
 interface SendTestProps {
   readonly endpoint: string;
@@ -19,26 +20,18 @@ interface SendTestProps {
 
 /** Sends a test once, and says in words what came of it. */
 export function SendTest({ endpoint, test = {}, isReady = true }: SendTestProps) {
-  const queries = useQueryClient();
+  const change = useEndpointChange();
   const [delivery, setDelivery] = useState<Delivery>();
-  const [error, setError] = useState<unknown>();
-  const [isBusy, setIsBusy] = useState(false);
-  const send = async (): Promise<void> => {
-    setIsBusy(true);
-    setError(undefined);
-    try {
-      setDelivery(await endpointActions(queries).test(endpoint, test));
-    } catch (failure) {
+  const { error, isBusy, attempt } = useAttempt();
+  const send = (): void =>
+    attempt(async () => {
       setDelivery(undefined);
-      setError(failure);
-    } finally {
-      setIsBusy(false);
-    }
-  };
+      setDelivery(await change('POST /api/webhooks/endpoints/{id}/test', endpoint, test));
+    });
   return (
     <div className="send-test">
       <div>
-        <Button icon={Send} tone="primary" disabled={isBusy || !isReady} onClick={() => void send()}>
+        <Button icon={Send} tone="primary" disabled={isBusy || !isReady} onClick={send}>
           {isBusy ? 'Sending …' : 'Send test'}
         </Button>
       </div>
@@ -63,15 +56,14 @@ function Outcome({ delivery }: { readonly delivery: Delivery }) {
         </Link>
       </Notice>
       {attempt?.responseBody !== undefined && attempt.responseBody !== '' && (
-        <section className="section" aria-label="Answer">
-          <div className="section-head section-head-actions">
-            <h3>What it answered</h3>
-            <CopyButton text={attempt.responseBody} label="Copy the answer" />
-          </div>
-          <pre className="panel raw" tabIndex={0} aria-label="Answer body">
-            {attempt.responseBody}
-          </pre>
-        </section>
+        <Section
+          level={3}
+          label="Answer"
+          title="What it answered"
+          actions={<CopyButton text={attempt.responseBody} label="Copy the answer" />}
+        >
+          <RawText label="Answer body" text={attempt.responseBody} />
+        </Section>
       )}
     </div>
   );

@@ -7,6 +7,8 @@ import { endpointStatsQuery } from '../../api/endpoints.ts';
 import type { Endpoint } from '../../api/events.ts';
 import type { Schemas } from '../../api/schema.ts';
 import { isBoundToEndpoints, mayChangeWebhooks } from '../../api/session.ts';
+import { Facts } from '../../parts/facts.tsx';
+import { Section } from '../../parts/section.tsx';
 import { plural, Time } from '../../parts/time.tsx';
 import { kindLabels } from './endpoint-fields.ts';
 import { FilterWarnings, TrialNote } from './filter-notes.tsx';
@@ -18,10 +20,11 @@ export function SentCard({ endpoint }: { readonly endpoint: Endpoint }) {
   const { data: stats } = useQuery(endpointStatsQuery(endpoint.id, '24h'));
   const trial = useFilterTrial(endpoint, stats !== undefined && stats.lastMatch === '');
   return (
-    <section className="section" aria-labelledby="sent">
-      <div className="section-head section-head-actions">
-        <h2 id="sent">What it is sent</h2>
-        {mayChangeWebhooks() && !isBoundToEndpoints() && (
+    <Section
+      title="What it is sent"
+      actions={
+        mayChangeWebhooks() &&
+        !isBoundToEndpoints() && (
           <Link
             className="link small"
             to="/webhooks/$id"
@@ -31,25 +34,20 @@ export function SentCard({ endpoint }: { readonly endpoint: Endpoint }) {
           >
             {filter === '' ? 'Add filter' : 'Edit filter'}
           </Link>
-        )}
-      </div>
+        )
+      }
+    >
       <div className="sent-card panel" data-doubtful={stats?.isNeverMatched === true ? '' : undefined}>
-        <dl className="facts">
-          <dt>Events</dt>
-          <dd>{events.map((kind) => kindLabels[kind]).join(', ')}</dd>
-          <dt>Collections</dt>
-          <dd>
-            <CollectionNames ids={endpoint.collections} />
-          </dd>
-          <dt>Filter</dt>
-          <dd>
-            {filter === '' ? <span className="soft">None</span> : <code className="mono">{filter}</code>}
-          </dd>
-          <dt>Matches, 24 h</dt>
-          <dd>{stats === undefined ? <Placeholder /> : matchCount(stats)}</dd>
-          <dt>Last match</dt>
-          <dd>{stats === undefined ? <Placeholder /> : <LastMatch stats={stats} />}</dd>
-        </dl>
+        <Facts
+          items={{
+            Events: events.map((kind) => kindLabels[kind]).join(', '),
+            Collections: <CollectionNames ids={endpoint.collections} />,
+            Filter:
+              filter === '' ? <span className="soft">None</span> : <code className="mono">{filter}</code>,
+            'Matches, 24 h': stats === undefined ? <Placeholder /> : matchCount(stats),
+            'Last match': stats === undefined ? <Placeholder /> : <LastMatch stats={stats} />,
+          }}
+        />
         {trial !== undefined && (
           <TrialNote trial={trial}>
             {trial.matches === 0 && trial.lastMiss !== undefined && (
@@ -61,7 +59,7 @@ export function SentCard({ endpoint }: { readonly endpoint: Endpoint }) {
         )}
         <FilterWarnings warnings={trial?.warnings ?? []} />
       </div>
-    </section>
+    </Section>
   );
 }
 

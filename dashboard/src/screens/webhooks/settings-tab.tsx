@@ -1,12 +1,14 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useLocation, useNavigate } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
-import { endpointActions } from '../../api/endpoints.ts';
+import { useEffect } from 'react';
+import { call } from '../../api/client.ts';
+import { forgetEndpoints, useEndpointChange } from '../../api/endpoints.ts';
 import type { Endpoint } from '../../api/events.ts';
 import { isBoundToEndpoints, mayChangeWebhooks } from '../../api/session.ts';
-import { Button } from '../../parts/button.tsx';
-import { Confirm } from '../../parts/confirm.tsx';
-import { CopyButton } from '../../parts/copy-button.tsx';
+import { ConfirmButton } from '../../parts/confirm.tsx';
+import { TextToCopy } from '../../parts/copy-button.tsx';
+import { Facts } from '../../parts/facts.tsx';
+import { Section } from '../../parts/section.tsx';
 import { Time } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toast.tsx';
 import { EndpointForm } from './endpoint-form.tsx';
@@ -14,43 +16,29 @@ import { RotateSecret } from './rotate-secret.tsx';
 
 /** Everything of an endpoint that can be changed. */
 export function SettingsTab({ endpoint }: { readonly endpoint: Endpoint }) {
-  const queries = useQueryClient();
+  const change = useEndpointChange();
+  const { id, created, updated, verified } = endpoint;
   useFocusOfAddress();
   return (
     <div className="endpoint-settings">
       <EndpointForm
         endpoint={endpoint}
         save={async (options) => {
-          await endpointActions(queries).update(endpoint.id, options);
+          await change('PATCH /api/webhooks/endpoints/{id}', id, options);
           showToast('Saved.');
         }}
       />
       {mayChangeWebhooks() && <RotateSecret endpoint={endpoint} />}
-      <section className="section" aria-labelledby="about">
-        <h2 id="about">About</h2>
-        <dl className="facts">
-          <dt>Id</dt>
-          <dd className="mono">
-            {endpoint.id} <CopyButton text={endpoint.id} label="Copy the id" />
-          </dd>
-          <dt>Created</dt>
-          <dd>
-            <Time value={endpoint.created} />
-          </dd>
-          <dt>Changed</dt>
-          <dd>
-            <Time value={endpoint.updated} />
-          </dd>
-          {endpoint.verified !== '' && (
-            <>
-              <dt>Verified</dt>
-              <dd>
-                <Time value={endpoint.verified} />
-              </dd>
-            </>
-          )}
-        </dl>
-      </section>
+      <Section title="About">
+        <Facts
+          items={{
+            Id: <TextToCopy text={id} label="Copy the id" />,
+            Created: <Time value={created} />,
+            Changed: <Time value={updated} />,
+            Verified: verified !== '' && <Time value={verified} />,
+          }}
+        />
+      </Section>
       {mayChangeWebhooks() && !isBoundToEndpoints() && <DeleteEndpoint endpoint={endpoint} />}
     </div>
   );
@@ -65,35 +53,29 @@ function useFocusOfAddress(): void {
   }, [hash]);
 }
 
-function DeleteEndpoint({ endpoint }: { readonly endpoint: Endpoint }) {
+function DeleteEndpoint({ endpoint: { id, url } }: { readonly endpoint: Endpoint }) {
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const [isOpen, setIsOpen] = useState(false);
-  const host = URL.canParse(endpoint.url) ? new URL(endpoint.url).host : endpoint.id;
   return (
-    <section className="section" aria-labelledby="delete">
-      <h2 id="delete">Delete</h2>
+    <Section title="Delete">
       <p className="soft">Queued deliveries are cancelled. Past ones stay in the log and can’t be resent.</p>
       <div>
-        <Button tone="danger" onClick={() => setIsOpen(true)}>
-          Delete the endpoint …
-        </Button>
-      </div>
-      {isOpen && (
-        <Confirm
+        <ConfirmButton
+          label="Delete the endpoint …"
+          button={{ tone: 'danger' }}
           title="Delete this endpoint?"
           action="Delete the endpoint"
-          typed={host}
-          onClose={() => setIsOpen(false)}
+          typed={URL.canParse(url) ? new URL(url).host : id}
+          done="The endpoint is deleted."
           onConfirm={async () => {
-            await endpointActions(queries).remove(endpoint.id);
-            showToast('The endpoint is deleted.');
+            await call('DELETE /api/webhooks/endpoints/{id}', { path: { id } });
+            await forgetEndpoints(queries, [id]);
             await navigate({ to: '/webhooks' });
           }}
         >
-          <span className="mono wrap">{endpoint.url}</span> stops receiving webhooks and loses its secret.
-        </Confirm>
-      )}
-    </section>
+          <span className="mono wrap">{url}</span> stops receiving webhooks and loses its secret.
+        </ConfirmButton>
+      </div>
+    </Section>
   );
 }

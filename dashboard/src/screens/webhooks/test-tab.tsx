@@ -7,6 +7,7 @@ import type { Schemas } from '../../api/schema.ts';
 import type { Part } from '../../parts/form/field.ts';
 import { PartViews } from '../../parts/form/form-view.tsx';
 import { type Form, useForm } from '../../parts/form/use-form.ts';
+import { Section } from '../../parts/section.tsx';
 import { CatcherRequests } from './catcher-requests.tsx';
 import { SendTest } from './send-test.tsx';
 
@@ -34,8 +35,7 @@ export function TestTab({ endpoint }: { readonly endpoint: Endpoint }) {
   const isPing = form.value('event') === 'ping';
   return (
     <>
-      <section className="section" aria-labelledby="test">
-        <h2 id="test">Send a test</h2>
+      <Section title="Send a test">
         <p className="soft">
           Sent once, immediately, and to this endpoint only, even while it is paused. Signed like any other,
           never retried, and excluded from statistics.
@@ -46,7 +46,7 @@ export function TestTab({ endpoint }: { readonly endpoint: Endpoint }) {
           test={isPing ? {} : form.body}
           isReady={isPing || (form.value('collection') !== '' && form.value('recordId') !== '')}
         />
-      </section>
+      </Section>
       {catcher !== '' && !isBoundToEndpoints() && <CatcherRequests id={catcher} />}
     </>
   );

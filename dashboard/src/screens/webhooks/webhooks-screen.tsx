@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
+import { getRouteApi, lazyRouteComponent } from '@tanstack/react-router';
 import FileJson from 'lucide-react/icons/file-json';
 import Plus from 'lucide-react/icons/plus';
 import Webhook from 'lucide-react/icons/webhook';
-import { lazy, Suspense } from 'react';
+import { Suspense } from 'react';
 import { apiUrl } from '../../api/client.ts';
 import { endpointsQuery } from '../../api/last-day.ts';
 import { isBoundToEndpoints, mayChangeWebhooks } from '../../api/session.ts';
@@ -16,10 +16,7 @@ import { EndpointTable } from './endpoint-table.tsx';
 import type { WebhooksSearch } from './webhook-search.ts';
 
 // Few need it, and seldom.
-const CodeDrawer = lazy(async () => {
-  const { CodeDrawer: Drawer } = await import('./code-drawer.tsx');
-  return { default: Drawer };
-});
+const CodeDrawer = lazyRouteComponent(async () => import('./code-drawer.tsx'), 'CodeDrawer');
 
 const route = getRouteApi('/shell/webhooks');
 

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import Archive from 'lucide-react/icons/archive';
 import { backUp, backupsOfAllQuery, type InstanceBackup, operatorKeys } from '../../api/operator.ts';
 import { mayOperate } from '../../api/operator-session.ts';
@@ -7,35 +7,22 @@ import { IconButton } from '../../parts/button.tsx';
 import { RowAction } from '../../parts/data-table/row-action.tsx';
 import { FindTable } from '../../parts/data-table/find-table.tsx';
 import type { DataColumn } from '../../parts/data-table/table-layout.ts';
+import { Facts } from '../../parts/facts.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { ageOf } from '../../parts/percent.ts';
 import { plural, Time, timeWidth } from '../../parts/time.tsx';
 import { BackupFailure, BackupSize, LastBackup, LastVerification } from './backup-cells.tsx';
-import { OperatorPage } from './operator-page.tsx';
-import type { OperatorSearch } from './operator-search.ts';
+import { useSectionSearch } from './operator-page.tsx';
 import { useBackUp } from './use-back-up.ts';
-
-const route = getRouteApi('/operator/$section');
-
-/** The backups of all instances, those first that need somebody. */
-export function BackupsScreen() {
-  return (
-    <OperatorPage title="Backups" scope="instances:read">
-      <BackupsOfAll />
-    </OperatorPage>
-  );
-}
 
 /** A row of the table: one for each instance. */
 interface BackupRow extends InstanceBackup {
   readonly id: string;
 }
 
-function BackupsOfAll() {
-  const { find = '', sort = '' } = route.useSearch();
-  const navigate = route.useNavigate();
-  const set = (change: OperatorSearch): void =>
-    void navigate({ search: (before) => ({ ...before, ...change }), replace: true });
+/** The backups of all instances, those first that need somebody. */
+export function BackupsOfAll() {
+  const [{ find = '', sort = '' }, set] = useSectionSearch();
   const { data, error, refetch } = useQuery(backupsOfAllQuery);
   return (
     <>
@@ -111,16 +98,16 @@ function Schedule({ cron, next, items }: ScheduleProps) {
           <span className="mono">--backup-to</span>.
         </Notice>
       ) : (
-        <dl className="facts">
-          <dt>Schedule</dt>
-          <dd>
-            <span className="mono">{cron}</span> UTC
-          </dd>
-          <dt>Next run</dt>
-          <dd>
-            <Time value={next} />
-          </dd>
-        </dl>
+        <Facts
+          items={{
+            Schedule: (
+              <>
+                <span className="mono">{cron}</span> UTC
+              </>
+            ),
+            'Next run': <Time value={next} />,
+          }}
+        />
       )}
       {overdue > 0 && <Notice tone="retrying">{plural(overdue, 'instance')} overdue</Notice>}
     </>
@@ -188,8 +175,7 @@ const columnsWithAction: readonly DataColumn<BackupRow>[] = [
   },
 ];
 
-function BackUpButton({ backup }: { readonly backup: InstanceBackup }) {
-  const { instance, slug, running } = backup;
+function BackUpButton({ backup: { instance, slug, running } }: { readonly backup: InstanceBackup }) {
   const { isRunning, start } = useBackUp();
   return (
     <IconButton

@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import ChartColumn from 'lucide-react/icons/chart-column';
 import { useMemo } from 'react';
 import { type TopUsage, topUsageQuery, type UsageName, usageNames } from '../../api/operator.ts';
@@ -8,31 +8,14 @@ import type { DataColumn } from '../../parts/data-table/table-layout.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { plural } from '../../parts/time.tsx';
 import { bytesText } from './instance-values.ts';
-import { OperatorPage } from './operator-page.tsx';
-import type { OperatorSearch } from './operator-search.ts';
+import { useSectionSearch } from './operator-page.tsx';
 import { SpanChoice, spanOf } from './span-choice.tsx';
 
-const route = getRouteApi('/operator/$section');
-
 /** The instances that have used most. */
-export function UsageScreen() {
-  return (
-    <OperatorPage title="Usage" scope="usage:read">
-      <TopTable />
-    </OperatorPage>
-  );
-}
-
-function useSet(): (change: OperatorSearch) => void {
-  const navigate = route.useNavigate();
-  return (change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true });
-}
-
-function TopTable() {
-  const search = route.useSearch();
+export function TopTable() {
+  const [search, set] = useSectionSearch();
   const span = spanOf(search);
   const by = usageNames.find((one) => one === search.by) ?? 'requests';
-  const set = useSet();
   const { data, error, refetch } = useQuery({
     ...topUsageQuery(by, span),
     placeholderData: keepPreviousData,
@@ -55,7 +38,11 @@ function TopTable() {
         if (name !== undefined) set({ by: name });
       }}
       filters={<SpanChoice span={span} onChange={(next) => set({ span: next })} />}
-      empty={<NoUsage />}
+      empty={
+        <Empty icon={ChartColumn} title="No usage in this period">
+          Usage appears after about a minute.
+        </Empty>
+      }
     />
   );
 }
@@ -130,11 +117,3 @@ const gauges: readonly DataColumn<UsageRow>[] = [
     cell: ({ dataBytes }) => (dataBytes === null ? '–' : bytesText(dataBytes)),
   },
 ];
-
-function NoUsage() {
-  return (
-    <Empty icon={ChartColumn} title="No usage in this period">
-      Usage appears after about a minute.
-    </Empty>
-  );
-}

@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import History from 'lucide-react/icons/history';
 import { type NamedEvent, operatorEventsQuery } from '../../api/operator.ts';
 import { CopyRows } from '../../parts/data-table/copy-rows.tsx';
@@ -9,22 +9,11 @@ import type { DataColumn } from '../../parts/data-table/table-layout.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { timeColumn } from '../../parts/data-table/time-column.tsx';
 import { plural } from '../../parts/time.tsx';
-import { OperatorPage } from './operator-page.tsx';
-
-const route = getRouteApi('/operator/$section');
+import { useSectionSearch } from './operator-page.tsx';
 
 /** What became of instances. */
-export function OperatorEventsScreen() {
-  return (
-    <OperatorPage title="Events" scope="instances:read">
-      <Events />
-    </OperatorPage>
-  );
-}
-
-function Events() {
-  const { sort = '-created' } = route.useSearch();
-  const navigate = route.useNavigate();
+export function OperatorEvents() {
+  const [{ sort = '-created' }, set] = useSectionSearch();
   const list = useInfiniteQuery(operatorEventsQuery(sort === 'created' ? 'asc' : 'desc'));
   return (
     <DataTable
@@ -35,7 +24,7 @@ function Events() {
       rows={list.data?.pages.flatMap(({ items }) => items)}
       {...pagesOf(list)}
       sort={sort}
-      onSort={(next) => void navigate({ search: { sort: next }, replace: true })}
+      onSort={(next) => set({ sort: next })}
       empty={
         <Empty icon={History} title="No events yet">
           Changes to instances, quotas and backups.

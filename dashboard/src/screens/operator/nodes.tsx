@@ -1,5 +1,4 @@
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
 import Server from 'lucide-react/icons/server';
 import { nodesQuery } from '../../api/operator.ts';
 import type { Schemas } from '../../api/schema.ts';
@@ -7,22 +6,11 @@ import { DataTable } from '../../parts/data-table/data-table.tsx';
 import type { DataColumn } from '../../parts/data-table/table-layout.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { duration, plural, Time, timeWidth } from '../../parts/time.tsx';
-import { OperatorPage } from './operator-page.tsx';
-
-const route = getRouteApi('/operator/$section');
+import { useSectionSearch } from './operator-page.tsx';
 
 /** The processes that serve the instances. */
-export function NodesScreen() {
-  return (
-    <OperatorPage title="Nodes" scope="instances:read">
-      <Nodes />
-    </OperatorPage>
-  );
-}
-
-function Nodes() {
-  const { sort = '' } = route.useSearch();
-  const navigate = route.useNavigate();
+export function Nodes() {
+  const [{ sort = '' }, set] = useSectionSearch();
   const { data: nodes, error, refetch } = useQuery(nodesQuery);
   return (
     <DataTable
@@ -34,7 +22,7 @@ function Nodes() {
       error={error}
       onRetry={() => void refetch()}
       sort={sort}
-      onSort={(next) => void navigate({ search: { sort: next }, replace: true })}
+      onSort={(next) => set({ sort: next })}
       empty={
         <Empty icon={Server} title="One process">
           With SQLite, one process serves all instances. With PostgreSQL, its nodes are listed here.
