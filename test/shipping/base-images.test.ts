@@ -21,7 +21,7 @@ function foreignImages(): ReadonlySet<string> {
 const isPinned = (image: string): boolean => /^[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}$/.test(image);
 
 test('each image that others make is named by its digest, or SECURITY.md says that it is not', () => {
-  const [, section = ''] = /^## Images of others\n(.*?)(?=^## |$(?![^]))/ms.exec(read('SECURITY.md')) ?? [];
+  const [, section = ''] = /^## Container images\n(.*?)(?=^## |$(?![^]))/ms.exec(read('SECURITY.md')) ?? [];
   const excepted = [...section.matchAll(/^- `([^`]+)`/gm)].map(([, image = '']) => image);
   const images = foreignImages();
   assert.ok(images.size >= 4, [...images].join(', '));

@@ -27,7 +27,7 @@ export function findRuntime(processor: Processor): Runtime | string {
   const name = `node-linux-${processor}`;
   const folder = `node_modules/${name}`;
   if (!existsSync(join(root, folder)))
-    return `the package ${name} is not installed, as npm installs it on its own kind of machine only`;
+    return `its Node is not installed here, and npm run build:executable -- ${processor} fetches it`;
   const [content] = readPackages([folder]);
   assert(content !== undefined, 'one package is read of one folder');
   const { node } = process.versions;
