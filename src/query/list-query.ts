@@ -27,6 +27,8 @@ export interface ListQuery extends Paging {
   readonly fields: Projection | undefined;
   /** Where its rows are to be counted. */
   readonly memory?: RowMemory | undefined;
+  /** A shorter time than the query timeout. */
+  readonly timeoutMs?: number | undefined;
 }
 
 /** Memory that is admitted before rows are read into it, by the length of their texts in characters. */

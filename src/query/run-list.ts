@@ -25,6 +25,8 @@ export interface BoundList {
   readonly sealer?: CursorSealer;
   /** Where the rows are to be counted; undefined for work of the service itself. */
   readonly memory?: RowMemory | undefined;
+  /** A shorter time than the query timeout. */
+  readonly timeoutMs?: number | undefined;
 }
 
 /** A page of a list: the selected rows, or a value of each. */
@@ -45,11 +47,11 @@ export interface ListPage {
 
 /** Plans and runs a list of one of the service's own tables. Throws AppError `bad_request`. */
 export function runList(reader: Reader, query: ListQuery, source: ListSource): Promise<ListResult> {
-  const { page, perPage, cursor, memory } = query;
+  const { page, perPage, cursor, memory, timeoutMs } = query;
   const offset = cursor === undefined ? (page - 1) * perPage : undefined;
   const plan = planList({ ...query, offset }, source, { rows: source.columns });
   const { sealer } = source;
-  return runRows(reader, { plan, values: [], paging: query, memory, ...(sealer && { sealer }) });
+  return runRows(reader, { plan, values: [], paging: query, memory, timeoutMs, ...(sealer && { sealer }) });
 }
 
 /** Runs a list as one statement, or two where the page lies behind the last one. */
@@ -87,7 +89,7 @@ export async function runJson(
 
 function readRows(
   reader: Reader,
-  { plan, values, paging, sealer, memory }: BoundList,
+  { plan, values, paging, sealer, memory, timeoutMs }: BoundList,
   what: keyof ListColumns,
 ): Promise<Tuple[]> {
   const { rows, versions = rows } = plan.page ?? plan.columns;
@@ -99,9 +101,10 @@ function readRows(
     cursor === undefined || sealer === undefined ? selected : cursorPage(plan, selected, { cursor, sealer });
   const { isQuick } = plan.select;
   const bound = bindSlots(statement, values);
+  const options = { isQuick, ...(timeoutMs !== undefined && { timeoutMs }) };
   return memory === undefined
-    ? reader.search(bound, { isQuick })
-    : readAdmitted(reader, bound, { isQuick, memory, sizes: plan.sizes });
+    ? reader.search(bound, options)
+    : readAdmitted(reader, bound, { ...options, memory, sizes: plan.sizes });
 }
 
 interface AdmittedRead extends SearchOptions {

@@ -12,6 +12,7 @@ import { parseFields } from '../query/projection.ts';
 import { baseAlias, RecordScope } from '../query/record-scope.ts';
 import { runList } from '../query/run-list.ts';
 import { sql, type Sql } from '../sql/sql.ts';
+import { QueryTimeout } from '../storage/engine-errors.ts';
 import { lookUpCaller, scopeContext } from './check-rule.ts';
 import { presentRecords } from './present-records.ts';
 import { recordTable } from './record-table.ts';
@@ -28,23 +29,37 @@ export const searchLimits = {
   recordsMin: 500,
   itemsMax: 40,
   itemsOfCollectionMax: 5,
+  /** The time of all collections together. */
+  totalMsMax: 3_000,
 } as const;
 
 interface SearchOptions {
   readonly text: string;
   readonly memory: RowMemory;
+  /** Aborted when the client leaves: nothing more is searched. */
+  readonly signal?: AbortSignal;
   readonly recordsInAllMax?: number;
+  readonly totalMsMax?: number;
 }
 
 /**
  * Returns records that the caller may list and that have a text in a field that stands for them, or in an indexed one: by their whole id or
- * value wherever they are, and by a part of it among the newest of each collection. Throws bad_request for a text that is too short or long.
+ * value wherever they are, and by a part of it among the newest of each collection. Collections for which the time is too short are skipped.
+ * Throws bad_request for a text that is too short or long.
  */
 export async function searchRecords(
   instance: Instance,
   input: RuleInput,
-  { text, memory, recordsInAllMax = searchLimits.recordsInAllMax }: SearchOptions,
+  {
+    text,
+    memory,
+    signal,
+    recordsInAllMax = searchLimits.recordsInAllMax,
+    totalMsMax = searchLimits.totalMsMax,
+  }: SearchOptions,
 ): Promise<string> {
+  const { clock } = instance;
+  const endMs = clock.monotonic() + totalMsMax;
   const { caller } = input;
   const trimmed = text.replaceAll(/\p{Cc}/gu, ' ').trim();
   const { textMin, textMax, collectionsMax, recordsMin, itemsMax } = searchLimits;
@@ -60,15 +75,29 @@ export async function searchRecords(
     Math.floor(recordsInAllMax / Math.max(1, Math.min(admitted.length, collectionsMax))),
   );
   const items: string[] = [];
-  let searched = 0;
+  let [searched, skipped] = [0, 0];
   for (const collection of admitted.slice(0, collectionsMax)) {
-    if (items.length >= itemsMax) break;
-    const search = { collection, text: trimmed, memory, recordsMax };
-    items.push(...(await unlessBroken(instance, [], async () => searchOne(instance, input, search))));
-    searched += 1;
+    if (items.length >= itemsMax || signal?.aborted === true) break;
+    const search = { collection, text: trimmed, memory, recordsMax, leftMs: () => endMs - clock.monotonic() };
+    const matches = await unlessBroken(instance, [], () =>
+      unlessLate(() => searchOne(instance, input, search)),
+    );
+    if (matches === undefined) skipped += 1;
+    else searched += 1;
+    items.push(...(matches ?? []));
   }
-  const bounds = { collections: admitted.length, searched, recordsMax };
+  const bounds = { collections: admitted.length, searched, skipped, recordsMax };
   return `{"items":[${items.slice(0, itemsMax).join(',')}],${JSON.stringify(bounds).slice(1)}`;
+}
+
+/** Returns undefined for a search that has not ended in time. */
+async function unlessLate<Result>(search: () => Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await search();
+  } catch (error) {
+    if (error instanceof QueryTimeout) return undefined;
+    throw error;
+  }
 }
 
 interface CollectionSearch {
@@ -76,18 +105,20 @@ interface CollectionSearch {
   readonly text: string;
   readonly memory: RowMemory;
   readonly recordsMax: number;
+  /** What is left of the time of the whole search. */
+  readonly leftMs: () => number;
 }
 
 async function searchOne(
   instance: Instance,
   input: RuleInput,
-  { collection, text, memory, recordsMax }: CollectionSearch,
+  { collection, text, memory, recordsMax, leftMs }: CollectionSearch,
 ): Promise<readonly string[]> {
   const fields = searchedFields(collection, input.caller);
   const indexed = indexedNames(collection);
   const value = JSON.stringify(text);
   const equal = ['id', ...fields.filter((name) => indexed.has(name))].map((name) => `${name} = ${value}`);
-  const search = { collection, memory };
+  const search = { collection, memory, leftMs };
   const records = await listMatches(instance, input, { ...search, filter: equal.join(' || ') });
   if (records.length < searchLimits.itemsOfCollectionMax && fields.length > 0) {
     const parts = fields.map((name) => `${name} ~ ${value}`).join(' || ');
@@ -108,6 +139,7 @@ async function searchOne(
 interface MatchSearch {
   readonly collection: Collection;
   readonly memory: RowMemory;
+  readonly leftMs: () => number;
   readonly filter: string;
   /** Only so many of the newest records are read; undefined for a filter that indexes answer. */
   readonly recordsMax?: number;
@@ -116,7 +148,7 @@ interface MatchSearch {
 async function listMatches(
   instance: Instance,
   input: RuleInput,
-  { collection, memory, filter, recordsMax }: MatchSearch,
+  { collection, memory, leftMs, filter, recordsMax }: MatchSearch,
 ): Promise<StoredRecord[]> {
   const { database } = instance;
   const rule = admit(collection, 'listRule', input.caller);
@@ -131,6 +163,8 @@ async function listMatches(
     recordsMax === undefined
       ? undefined
       : sql`${position} > (SELECT max("$position") FROM ${names.collectionTable(collection.name)}) - ${recordsMax}`;
+  const timeoutMs = Math.ceil(leftMs());
+  if (timeoutMs <= 0) throw new QueryTimeout();
   const { items } = await runList(
     database,
     {
@@ -142,6 +176,7 @@ async function listMatches(
       sort: parseSort('-@rowid'),
       fields: undefined,
       memory,
+      timeoutMs,
     },
     {
       columns,

@@ -4,9 +4,10 @@ import { test } from 'node:test';
 import { operator } from '../../src/access/caller.ts';
 import { ruleInputOfCaller } from '../../src/access/rule-input.ts';
 import { searchRecords } from '../../src/records/search-records.ts';
+import { sql } from '../../src/sql/sql.ts';
 import { makeKey } from '../support/make-key.ts';
 import { startService, type TestService } from '../support/service.ts';
-import { listOf } from '../support/webhook-service.ts';
+import { type Json, listOf } from '../support/webhook-service.ts';
 
 async function post(service: TestService, path: string, body: object): Promise<string> {
   const answer = await service.request(`/api/collections${path}`, { method: 'POST', token: true, body });
@@ -45,6 +46,16 @@ async function find(service: TestService, words: string, token?: string | true) 
   return answer.json;
 }
 
+async function searchWithin(
+  service: TestService,
+  options: Omit<Parameters<typeof searchRecords>[2], 'memory'>,
+): Promise<Json> {
+  const memory = { admit: () => Promise.resolve(), extend: () => undefined };
+  return service.withInstance('default', async (instance) =>
+    JSON.parse(await searchRecords(instance, ruleInputOfCaller(operator), { ...options, memory })),
+  );
+}
+
 function names(items: unknown): readonly unknown[] {
   return listOf(items).map(({ collectionName }) => collectionName);
 }
@@ -54,7 +65,7 @@ test('one search finds records of all collections by an id, an indexed value and
   const id = await fill(service);
   const { items, ...bounds } = await find(service, '4711', true);
   assert.deepEqual(names(items), ['orders', 'orders', 'locked', 'notes']);
-  assert.deepEqual(bounds, { collections: 4, searched: 4, recordsMax: 50_000 });
+  assert.deepEqual(bounds, { collections: 4, searched: 4, skipped: 0, recordsMax: 50_000 });
   const [newest] = listOf(items);
   assert.deepEqual(
     [newest?.['id'], newest?.['number'], newest?.['secret'], newest?.['note']],
@@ -96,14 +107,42 @@ test('a search looks at a bounded number of records and collections, and says at
       token: true,
       body: { requests: rows.slice(at, at + 50) },
     });
-  const search = async (words: string) =>
-    service.withInstance('default', async (instance) => {
-      const memory = { admit: () => Promise.resolve(), extend: () => undefined };
-      const input = ruleInputOfCaller(operator);
-      return JSON.parse(await searchRecords(instance, input, { text: words, memory, recordsInAllMax: 1 }));
-    });
+  const recordsInAllMax = 1;
   // The oldest record is behind 500 newer ones.
-  assert.deepEqual(names((await search('About')).items), []);
-  const { items, recordsMax } = await search('row');
+  assert.deepEqual(names((await searchWithin(service, { text: 'About', recordsInAllMax })).items), []);
+  const { items, recordsMax } = await searchWithin(service, { text: 'row', recordsInAllMax });
   assert.deepEqual([listOf(items).length, recordsMax], [5, 500]);
+});
+
+test('a search skips the collections for which it has no time, and ends when its client leaves', async (t) => {
+  const service = await startService(t);
+  await fill(service);
+  const late = await searchWithin(service, { text: '4711', totalMsMax: 0 });
+  assert.deepEqual(late, { items: [], collections: 4, searched: 0, skipped: 4, recordsMax: 50_000 });
+  const left = await searchWithin(service, { text: '4711', signal: AbortSignal.abort() });
+  assert.deepEqual([left.items, left.searched, left.skipped], [[], 0, 0]);
+});
+
+test('a search skips a collection whose rule is slow, and shows what it has found in the others', async (t) => {
+  const service = await startService(t, { flags: { 'query-timeout': '1' } });
+  await fill(service);
+  await service.withInstance('default', async ({ database }) => {
+    const numbers = sql`WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 20000)`;
+    await database.write((tx) =>
+      tx.run(sql`INSERT INTO ${database.names.collectionTable('notes')} (id, title, "$revision")
+        ${numbers} SELECT 'row' || n, 'row ' || n, 1 FROM n`),
+    );
+  });
+  // Each row is compared with all others.
+  const listRule = "@collection.notes.title ?~ 'none' || @collection.notes:other.title ~ title";
+  const changed = await service.request('/api/collections/notes', {
+    method: 'PATCH',
+    token: true,
+    body: { listRule },
+  });
+  assert.equal(changed.status, 200, changed.text);
+  const { items, collections, searched, skipped } = await find(service, '4711');
+  assert.ok(skipped >= 1, 'the slow collection is skipped');
+  assert.equal(searched + skipped, collections);
+  assert.ok(!names(items).includes('notes'));
 });

@@ -3,6 +3,20 @@ import type { Mutant } from './mutant.ts';
 /** Guards of how long searches may take, in reads and in writes. */
 export const searchMutants: readonly Mutant[] = [
   {
+    name: 'a search of all collections ends when its time is over',
+    file: 'src/records/search-records.ts',
+    from: 'if (timeoutMs <= 0) throw new QueryTimeout();',
+    to: '',
+    tests: ['test/api/search-records.test.ts'],
+  },
+  {
+    name: 'a search of all collections ends when its client leaves',
+    file: 'src/records/search-records.ts',
+    from: ' || signal?.aborted === true) break;',
+    to: ') break;',
+    tests: ['test/api/search-records.test.ts'],
+  },
+  {
     name: 'a search that took too long is answered with that',
     file: 'src/storage/sqlite/deadline.ts',
     from: 'if (tookMs + this.#spentMs > this.#timeoutMs) throw new QueryTimeout();',

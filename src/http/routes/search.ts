@@ -18,9 +18,10 @@ export const searchRoutes = [
     parameters: ['SearchText'],
     answers: { 200: jsonAnswer('What was found, and what was looked at.', schemaReference('RecordSearch')) },
     handle: async (context) => {
-      const { instance, input, memory } = context;
+      const { instance, input, memory, request } = context;
+      const { signal } = request;
       const text = input.query.get('text') ?? '';
-      return context.answer(await searchRecords(instance, input, { text, memory }));
+      return context.answer(await searchRecords(instance, input, { text, memory, signal }));
     },
   }),
 ];
@@ -37,6 +38,10 @@ export const searchSchemas: Readonly<Record<string, Schema>> = {
     searched: {
       type: 'integer',
       description: `How many of them were searched: up to ${searchLimits.collectionsMax}, those with an indexed text first, until ${searchLimits.itemsMax} records were found.`,
+    },
+    skipped: {
+      type: 'integer',
+      description: `How many more were left out for want of time: all together have ${searchLimits.totalMsMax / 1_000} seconds, and each of their queries the query timeout.`,
     },
     recordsMax: {
       type: 'integer',
