@@ -1,4 +1,5 @@
-import { DatabaseSync } from 'node:sqlite';
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import { ask } from '../../support/postgres.ts';
 import { digestOf } from '../journal.ts';
 import { withCopy } from '../stored-state.ts';
@@ -198,10 +199,10 @@ export async function countWaiting(place: LedgerPlace): Promise<number> {
     WHERE CASE WHEN o.event IS NOT NULL THEN o.status = 'pending' ELSE NOT EXISTS (
       SELECT 1 FROM ${from('gap')} g WHERE g.endpoint = d.endpoint AND g.first <= d.event AND g.last >= d.event) END`;
   if (place.engine === 'postgres') return Number((await ask(place.url, query))[0]?.['waiting']);
-  const database = new DatabaseSync(place.file, { readOnly: true, timeout: 10_000 });
-  try {
-    return Number(database.prepare(query).get()?.['waiting']);
-  } finally {
-    database.close();
-  }
+  // In a thread of its own: counting a large log takes seconds, in which receivers in this one would not answer.
+  const thread = new Worker(new URL('count-thread.ts', import.meta.url), {
+    workerData: { file: place.file, query },
+  });
+  const [waiting] = await once(thread, 'message');
+  return Number(waiting);
 }
