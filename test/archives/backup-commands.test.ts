@@ -122,9 +122,15 @@ for (const engine of ['sqlite', 'postgres'] as const)
     await app.stop();
     await other.run('superuser', 'upsert', superuser, password);
     const [id = ''] = readdirSync(folder);
-    const file = join(folder, id, 'one.zip');
+    // A restored instance has another id inside, and keeps the one that it shows.
+    await place.run('backup', 'restore', 'default', '--from', folder);
+    await place.run('backup', 'create', 'default', '--to', folder, '--name', 'two.zip');
+    const file = join(folder, id, 'two.zip');
     assert.equal((await other.try('import', 'archive', file, '--copy', '--backup')).code, 64);
-    await other.run('import', 'archive', file, '--as', 'restored', '--backup');
+    assert.equal(
+      await other.run('import', 'archive', file, '--as', 'restored', '--backup'),
+      `Instance restored imported with the id ${id}.\n`,
+    );
     const after = await other.serve(t);
     pb.baseURL = `${after.url}/i/restored`;
     await pb.collection('posts').create({ title: 'after' });

@@ -103,7 +103,7 @@ function archiveCommand(io: CommandIo): Command {
         io,
         `Went on with an import that was cut off: ${resumed.rows} rows and ${resumed.files} files were there already.\n`,
       );
-    await print(io, `Instance ${instance.slug} imported with the id ${instance.id}.\n`);
+    await print(io, `Instance ${instance.slug} imported with the id ${instance.shownId}.\n`);
   });
   return command;
 }
