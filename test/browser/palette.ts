@@ -46,6 +46,7 @@ test('the palette finds records of every collection by their texts, in one reque
   assert.equal(searches.length, 1);
   await input.fill('harbours in notes');
   await page.getByRole('option', { name: 'notes / about harbours in notes' }).waitFor();
+  await page.getByText(/^Searched 3 collections, texts in the newest [\d,]+ records$/).waitFor();
   await assertAccessible(page, 'the palette');
   await page.keyboard.press('Enter');
   await page.getByRole('complementary').getByLabel('title').waitFor();

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useId, useRef, useState, type KeyboardEvent } from 'react';
-import { call, type RecordModel } from '../api/client.ts';
+import { call } from '../api/client.ts';
 import { logEntryQuery } from '../api/find-in-log.ts';
+import type { Schemas } from '../api/schema.ts';
 import { mayOpenRecords } from '../api/session.ts';
 import { Key } from '../parts/key.tsx';
 import { useSettled } from '../parts/use-settled.ts';
@@ -17,7 +18,7 @@ interface PaletteProps {
 /** ⌘K: every screen, collection and action by its name, and records by their ids and texts. */
 export function Palette({ text, onText, onClose }: PaletteProps) {
   const [position, setPosition] = useState(0);
-  const items = useMatches(text);
+  const { items, note } = useMatches(text);
   const listId = useId();
   const current = Math.min(position, items.length - 1);
   const run = (item: PaletteItem | undefined): void => {
@@ -55,6 +56,11 @@ export function Palette({ text, onText, onClose }: PaletteProps) {
         onHover={setPosition}
         onRun={run}
       />
+      {note !== '' && (
+        <p className="palette-note" role="status">
+          {note}
+        </p>
+      )}
       <PaletteFoot />
     </>
   );
@@ -117,7 +123,7 @@ function PaletteList({ id, text, items, current, onHover, onRun }: PaletteListPr
 const shownMax = 50;
 
 /** What the text selects: the beginnings of names first, then names that have it anywhere, then what has its id, then records that have it in a text. */
-function useMatches(text: string): readonly PaletteItem[] {
+function useMatches(text: string): { readonly items: readonly PaletteItem[]; readonly note: string } {
   const { items, toRecordItem, toLogItem } = usePaletteItems();
   const search = useSearch(text.trim());
   const { data: entries = [] } = useQuery(logEntryQuery(text.trim()));
@@ -126,16 +132,17 @@ function useMatches(text: string): readonly PaletteItem[] {
   const [first, then] = [true, false].map((isFirst) =>
     having.filter(({ label }) => label.toLowerCase().startsWith(wanted) === isFirst),
   );
-  const records = search.map(toRecordItem);
-  return [...(first ?? []), ...(then ?? []), ...entries.map(toLogItem)]
+  const records = search?.items.map(toRecordItem) ?? [];
+  const matches = [...(first ?? []), ...(then ?? []), ...entries.map(toLogItem)]
     .slice(0, shownMax - records.length)
     .concat(records);
+  return { items: matches, note: search === undefined ? '' : searchNote(search) };
 }
 
 const textLengths = { min: 2, max: 100 };
 
 /** Records of all collections, one request once the typing rests. */
-function useSearch(text: string): readonly RecordModel[] {
+function useSearch(text: string): Schemas['RecordSearch'] | undefined {
   const rested = useSettled(text);
   const isSearched = rested.length >= textLengths.min && rested.length <= textLengths.max;
   const { data } = useQuery({
@@ -143,5 +150,20 @@ function useSearch(text: string): readonly RecordModel[] {
     queryFn: async ({ signal }) => call('GET /api/search', { query: { text: rested }, signal }),
     enabled: isSearched && mayOpenRecords(),
   });
-  return isSearched && rested === text ? (data?.items ?? []) : [];
+  return isSearched && rested === text ? data : undefined;
 }
+
+/** What the search of records has looked at, in a line: what it has skipped or cut may be there all the same. */
+function searchNote({ items, collections, searched, recordsMax }: Schemas['RecordSearch']): string {
+  const places = searched < collections ? `${searched} of ${collections}` : searched.toLocaleString();
+  const counts = Map.groupBy(items, ({ collectionName }) => collectionName);
+  const isCut = [...counts.values()].some(({ length }) => length >= resultsMax);
+  return [
+    `Searched ${places} ${collections === 1 ? 'collection' : 'collections'}`,
+    `texts in the newest ${recordsMax.toLocaleString()} records`,
+    ...(isCut ? [`at most ${resultsMax} results of each`] : []),
+  ].join(', ');
+}
+
+/** So many records of a collection are found at most. */
+const resultsMax = 5;
