@@ -87,7 +87,7 @@ test('the table of the plot counts what the API counts, and a bar narrows the ti
     5,
   );
   assert.equal((await page.locator('.log-plot tbody tr').count()) >= 6, true);
-  await page.locator('.log-bar').last().click();
+  await page.locator('.log-plot .plot-place').last().click();
   await page.getByLabel('From', { exact: true }).waitFor();
   assert.ok(searchOf(page).has('from') && searchOf(page).has('to'));
   assert.equal((await rows(page).count()) > 0, true);

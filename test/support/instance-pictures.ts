@@ -132,7 +132,7 @@ export const instanceScreens: readonly PicturedScreen[] = [
   { name: 'delivery-signature', path: 'deliveries/DELIVERY?tab=signature', ready: '.signature-form' },
   { name: 'record-new', path: 'c/everything?record=new', ready: '.drawer .input' },
   { name: 'logs', path: 'logs', ready: '.log-request' },
-  { name: 'log', path: 'logs?log=LASTLOG', ready: '.details' },
+  { name: 'log', path: 'logs?log=LASTLOG', ready: '.facts' },
   { name: 'settings', path: 'settings/general', ready: '.settings-form' },
   { name: 'settings-keys', path: 'settings/keys', ready: '.empty, .table-main' },
   { name: 'settings-key-new', path: 'settings/keys?create=yes', ready: '.settings-card' },
@@ -149,7 +149,7 @@ export const instanceScreens: readonly PicturedScreen[] = [
   { name: 'settings-jobs', path: 'settings/jobs', ready: '.table-main' },
   { name: 'settings-definitions', path: 'settings/definitions', ready: 'textarea' },
   { name: 'settings-audit', path: 'settings/audit', ready: '.data-table .table-link' },
-  { name: 'settings-danger', path: 'settings/danger', ready: '.settings-row' },
+  { name: 'settings-danger', path: 'settings/danger', ready: '.data-table' },
   { name: 'schema', path: 'c/orders/schema', ready: '.schema-field' },
   {
     name: 'schema-options',

@@ -14,14 +14,12 @@ export type EndpointCheck = Schemas['EndpointCheck'];
 export type NewEndpoint = Schemas['EndpointWithSecret'];
 export type Backlog = NonNullable<Operations['POST /api/webhooks/endpoints/{id}/resume']['body']['backlog']>;
 
-/** How far back figures go. */
-export const spans = ['24h', '7d', '30d'] as const;
-export type Span = (typeof spans)[number];
-
 const refreshMs = 5_000;
 const statsRefreshMs = 15_000;
 const dayMs = 86_400_000;
+/** How far back figures go. */
 const spanDays = { '24h': 1, '7d': 7, '30d': 30 } as const;
+export type Span = keyof typeof spanDays;
 
 /** One endpoint. Looked at again, as the service may pause it by itself. */
 export function endpointQuery(id: string) {

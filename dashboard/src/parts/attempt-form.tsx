@@ -1,5 +1,6 @@
 import { useState, type FormEvent, type ReactNode } from 'react';
-import { FailureNotice } from './notice.tsx';
+import { FailureNotice, messageOf } from './notice.tsx';
+import { showToast } from './toast.tsx';
 
 interface AttemptFormProps {
   readonly error: unknown;
@@ -27,16 +28,22 @@ export function AttemptForm({ error, message, onSubmit, children }: AttemptFormP
 export function useAttempt() {
   const [error, setError] = useState<unknown>();
   const [isBusy, setIsBusy] = useState(false);
-  const attempt = (work: () => Promise<void>): void => {
+  const attempt = (work: () => Promise<unknown>): void => {
     setIsBusy(true);
     setError(undefined);
-    work().then(
-      () => setIsBusy(false),
-      (failure: unknown) => {
-        setError(failure);
-        setIsBusy(false);
-      },
-    );
+    work()
+      .catch(setError)
+      .finally(() => setIsBusy(false));
   };
   return { error, isBusy, attempt, forget: () => setError(undefined) };
+}
+
+/** The same where the failure has no place of its own on the page. */
+export function useToastedAttempt() {
+  const { isBusy, attempt } = useAttempt();
+  return {
+    isBusy,
+    attempt: (work: () => Promise<unknown>): void =>
+      attempt(async () => work().catch((error: unknown) => showToast(messageOf(error), 'failed'))),
+  };
 }

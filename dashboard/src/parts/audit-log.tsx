@@ -5,22 +5,22 @@ import CircleSlash from 'lucide-react/icons/circle-slash';
 import { useMemo, type ReactNode } from 'react';
 import { type AuditEntry, type auditQuery, auditSort } from '../api/audit.ts';
 import { client, Failure } from '../api/client.ts';
-import { CopyButton } from './copy-button.tsx';
+import { TextToCopy } from './copy-button.tsx';
 import { CopyRows } from './data-table/copy-rows.tsx';
 import { DataTable } from './data-table/data-table.tsx';
 import { pagesOf } from './data-table/pages-of.ts';
 import type { DataColumn } from './data-table/table-layout.ts';
 import { Drawer } from './drawer.tsx';
 import { ExpressionInput } from './expression-input.tsx';
-import { JsonView } from './json-view.tsx';
+import { JsonSection } from './json-view.tsx';
 import { timeColumn } from './data-table/time-column.tsx';
 
 /** What the address holds of it. */
 interface AuditSearch {
-  readonly filter?: string;
-  readonly sort?: string;
+  readonly filter?: string | undefined;
+  readonly sort?: string | undefined;
   /** The id of the entry that is open. */
-  readonly entry?: string;
+  readonly entry?: string | undefined;
 }
 
 interface AuditLogProps {
@@ -28,7 +28,8 @@ interface AuditLogProps {
   readonly name: string;
   readonly queryOf: typeof auditQuery;
   readonly search: AuditSearch;
-  readonly onSearch: (search: AuditSearch) => void;
+  /** Changes a part of it. */
+  readonly onSearch: (change: AuditSearch) => void;
   /** Whether the requests of its entries are in the log of the instance. */
   readonly hasRequests: boolean;
   /** What shows where nothing is. */
@@ -49,7 +50,6 @@ export function AuditLog({ name, queryOf, search, onSearch, hasRequests, childre
   });
   const shown = listed ?? (entry === undefined ? undefined : linked.data?.pages.flat()[0]);
   const columns = useMemo(() => columnsOf(entry !== undefined), [entry]);
-  const { entry: _entry, ...rest } = search;
   return (
     <div className="records" data-drawer={shown === undefined ? undefined : ''}>
       <DataTable
@@ -62,26 +62,26 @@ export function AuditLog({ name, queryOf, search, onSearch, hasRequests, childre
         rows={refusal === undefined ? rows : []}
         error={refusal === undefined ? list.error : null}
         sort={sort}
-        onSort={(next) => onSearch({ ...search, sort: next })}
+        onSort={(next) => onSearch({ sort: next })}
         filters={
           <search className="log-filter">
             <ExpressionInput
               label="Filter"
               placeholder="A word, or an expression: action = 'sign-in' && outcome = 'refused'"
               filter={filter}
-              onFilter={(next) => onSearch({ ...search, filter: next })}
+              onFilter={(next) => onSearch({ filter: next })}
               error={refusal?.message}
             />
           </search>
         }
         note={linked.isSuccess && shown === undefined ? 'The entry of this link was deleted.' : undefined}
         empty={refusal === undefined && children(filter !== '')}
-        open={{ id: entry, onOpen: (id) => onSearch({ ...search, entry: id }) }}
+        open={{ id: entry, onOpen: (id) => onSearch({ entry: id }) }}
         scope={filter}
         renderBulk={(selected) => <CopyRows rows={selected} />}
       />
       {shown !== undefined && (
-        <AuditDrawer entry={shown} hasRequests={hasRequests} onClose={() => onSearch(rest)} />
+        <AuditDrawer entry={shown} hasRequests={hasRequests} onClose={() => onSearch({ entry: undefined })} />
       )}
     </div>
   );
@@ -160,8 +160,7 @@ function AuditDrawer({ entry, hasRequests, onClose }: AuditDrawerProps) {
   return (
     <Drawer title={action} onClose={onClose}>
       <div className="drawer-meta">
-        <span className="mono cut">{id}</span>
-        <CopyButton text={id} label="Copy the id" />
+        <TextToCopy text={id} label="Copy the id" />
         {hasRequests && requestId !== '' && (
           <Link
             to="/logs"
@@ -173,11 +172,7 @@ function AuditDrawer({ entry, hasRequests, onClose }: AuditDrawerProps) {
         )}
       </div>
       <div className="drawer-body log-details">
-        <div className="section-head">
-          <h3>JSON</h3>
-          <CopyButton text={JSON.stringify(entry, null, 2)} label="Copy the JSON" />
-        </div>
-        <JsonView value={entry} />
+        <JsonSection value={entry} />
       </div>
     </Drawer>
   );

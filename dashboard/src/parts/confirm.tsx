@@ -1,7 +1,7 @@
 import { useEffect, useId, useRef, useState, type ReactNode } from 'react';
 import { useAttempt } from './attempt-form.tsx';
 import { Button, type ButtonProps } from './button.tsx';
-import { LabelledField } from './labelled-field.tsx';
+import { InputField } from './labelled-field.tsx';
 import { FailureNotice } from './notice.tsx';
 import { showToast } from './toast.tsx';
 
@@ -54,15 +54,7 @@ export function Confirm(props: ConfirmProps) {
         <div className="dialog-body">
           <div>{children}</div>
           {typed !== undefined && (
-            <LabelledField id={`${id}-text`} label={`Type ${typed} to confirm`}>
-              <input
-                id={`${id}-text`}
-                className="input"
-                value={text}
-                autoComplete="off"
-                onChange={(event) => setText(event.target.value)}
-              />
-            </LabelledField>
+            <InputField label={`Type ${typed} to confirm`} value={text} onText={setText} />
           )}
           {error !== undefined && <FailureNotice error={error} />}
         </div>

@@ -47,7 +47,7 @@ export function NotFound({ title, icon = SearchX, link, action, children }: NotF
 
 interface LinkButtonProps {
   readonly link: LinkProps;
-  readonly tone?: 'primary';
+  readonly tone?: 'primary' | undefined;
   readonly children: ReactNode;
 }
 

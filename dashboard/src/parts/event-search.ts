@@ -1,59 +1,36 @@
-import { everything, type Delivery, type Event, type LogSelection } from '../api/events.ts';
+import { everything, type LogSelection } from '../api/events.ts';
+import { searchDecoder } from './search-decoder.ts';
 import { deliveryStatuses, eventKinds } from './delivery-words.ts';
 
-/** What the address of a list of events or deliveries holds. */
-export interface EventSearch {
+const eventMembers = {
   /** A part of a body. */
-  readonly find?: string;
-  readonly collection?: string;
-  readonly kind?: Event['kind'];
+  find: 'text',
+  collection: 'text',
+  kind: eventKinds,
   /** The id of a record. */
-  readonly record?: string;
+  record: 'text',
   /** `1h`, `24h`, `7d`, or a date. */
-  readonly from?: string;
-  readonly until?: string;
-  readonly sort?: 'created';
-}
+  from: 'text',
+  until: 'text',
+  sort: ['created'],
+} as const;
 
-export interface DeliveriesSearch extends EventSearch {
-  readonly status?: Delivery['status'];
+/** What the address of a list of events holds. */
+export const decodeEventSearch = searchDecoder(eventMembers);
+export type EventSearch = ReturnType<typeof decodeEventSearch>;
+
+/** What that of a list of deliveries holds. */
+export const decodeDeliveriesSearch = searchDecoder({
+  ...eventMembers,
+  status: deliveryStatuses,
   /** The id of an endpoint. */
-  readonly endpoint?: string;
-  readonly cause?: string;
-}
+  endpoint: 'text',
+  cause: 'text',
+});
+export type DeliveriesSearch = ReturnType<typeof decodeDeliveriesSearch>;
 
 /** Times that one means more often than dates, in hours. */
-export const spans = { '1h': 1, '24h': 24, '7d': 168 } as const;
-
-export function decodeEventSearch(search: Readonly<Record<string, unknown>>): EventSearch {
-  const kind = eventKinds.find((one) => one === search['kind']);
-  return {
-    ...textsOf(search, ['find', 'collection', 'record', 'from', 'until']),
-    ...(kind !== undefined && { kind }),
-    ...(search['sort'] === 'created' && { sort: 'created' }),
-  };
-}
-
-export function decodeDeliveriesSearch(search: Readonly<Record<string, unknown>>): DeliveriesSearch {
-  const status = deliveryStatuses.find((one) => one === search['status']);
-  return {
-    ...decodeEventSearch(search),
-    ...(status !== undefined && { status }),
-    ...textsOf(search, ['endpoint', 'cause']),
-  };
-}
-
-function textsOf<Name extends string>(
-  search: Readonly<Record<string, unknown>>,
-  names: readonly Name[],
-): { readonly [name in Name]?: string } {
-  const texts = names.flatMap((name) => {
-    const value = search[name];
-    return typeof value === 'string' && value !== '' ? [[name, value] as const] : [];
-  });
-  // Only with these names.
-  return Object.fromEntries(texts) as { readonly [name in Name]?: string };
-}
+const spans = { '1h': 1, '24h': 24, '7d': 168 } as const;
 
 export function isSpan(text: string): text is keyof typeof spans {
   return text in spans;

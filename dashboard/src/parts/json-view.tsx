@@ -1,4 +1,6 @@
 import type { ReactNode } from 'react';
+import { CopyButton } from './copy-button.tsx';
+import { Section } from './section.tsx';
 
 const token = /("(?:\\.|[^"\\])*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
@@ -8,6 +10,16 @@ export function JsonView({ value }: { readonly value: unknown }) {
     <pre className="json" tabIndex={0} aria-label="JSON">
       {paint(JSON.stringify(value, null, 2) ?? '')}
     </pre>
+  );
+}
+
+/** The same under a title, with a button that copies it. */
+export function JsonSection({ value }: { readonly value: unknown }) {
+  const text = JSON.stringify(value, null, 2);
+  return (
+    <Section level={3} title="JSON" actions={<CopyButton text={text} label="Copy the JSON" />}>
+      <JsonView value={value} />
+    </Section>
   );
 }
 

@@ -1,5 +1,5 @@
 import CircleAlert from 'lucide-react/icons/circle-alert';
-import type { ReactNode } from 'react';
+import { useId, type ComponentProps, type ReactNode } from 'react';
 
 interface LabelledFieldProps {
   /** The id of the control. Its error and its help have the same id with an ending, for `aria-describedby`. */
@@ -15,16 +15,8 @@ interface LabelledFieldProps {
 }
 
 /** A control with its name above it, and what is wrong with it below. */
-export function LabelledField({
-  id,
-  label,
-  children,
-  isRequired,
-  aside,
-  help,
-  error,
-  isGroup,
-}: LabelledFieldProps) {
+export function LabelledField(props: LabelledFieldProps) {
+  const { id, label, children, isRequired, aside, help, error, isGroup } = props;
   const Label = isGroup === true ? 'span' : 'label';
   return (
     <div
@@ -62,4 +54,32 @@ export function LabelledField({
 /** What a control says of its error to those who hear it. */
 export function errorAttributes(id: string, error: string | undefined) {
   return error === undefined ? {} : { 'aria-invalid': true, 'aria-describedby': `${id}-error` };
+}
+
+interface InputFieldProps
+  extends
+    Omit<ComponentProps<'input'>, 'onChange' | 'className' | 'id'>,
+    Pick<LabelledFieldProps, 'label' | 'aside' | 'help' | 'error'> {
+  readonly id?: string;
+  readonly isMono?: boolean;
+  readonly onText?: (text: string) => void;
+}
+
+/** A text on one line under its name. */
+export function InputField({ label, aside, help, error, isMono = false, onText, ...input }: InputFieldProps) {
+  const ownId = useId();
+  const id = input.id ?? ownId;
+  return (
+    <LabelledField {...{ id, label, aside, help, error }}>
+      <input
+        spellCheck={false}
+        autoComplete="off"
+        {...input}
+        id={id}
+        className={isMono ? 'input mono' : 'input'}
+        onChange={({ target }) => onText?.(target.value)}
+        {...errorAttributes(id, error)}
+      />
+    </LabelledField>
+  );
 }

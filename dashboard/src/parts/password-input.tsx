@@ -19,6 +19,27 @@ export function PasswordInput(props: PasswordInputProps) {
   );
 }
 
+interface PasswordFieldProps extends Omit<PasswordInputProps, 'onChange'> {
+  readonly id: string;
+  readonly label: string;
+  readonly error?: string | undefined;
+  readonly onText: (text: string) => void;
+}
+
+/** The same under its name. */
+export function PasswordField({ label, error, onText, ...input }: PasswordFieldProps) {
+  const { id } = input;
+  return (
+    <LabelledField id={id} label={label} error={error}>
+      <PasswordInput
+        {...input}
+        onChange={({ target }) => onText(target.value)}
+        {...errorAttributes(id, error)}
+      />
+    </LabelledField>
+  );
+}
+
 interface ShowButtonProps {
   readonly isShown: boolean;
   readonly onChange: (isShown: boolean) => void;

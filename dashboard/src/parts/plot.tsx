@@ -18,6 +18,10 @@ interface PlotProps {
   /** Bars stand on each other; lines are levels beside each other. */
   readonly kind: 'bars' | 'lines';
   readonly format?: (value: number) => string;
+  /** What is told of each time and not drawn. */
+  readonly also?: readonly Series[];
+  /** A press on a column, by its index. */
+  readonly onChoose?: (index: number) => void;
 }
 
 const height = 112;
@@ -27,14 +31,9 @@ const width = 12;
 const dayHours = 48;
 
 /** Figures by hours or days as a picture, with the same as a table for those who hear it. Nothing but SVG. */
-export function Plot({
-  caption,
-  step,
-  times = [],
-  series,
-  kind,
-  format = (value) => value.toLocaleString(),
-}: PlotProps) {
+export function Plot(props: PlotProps) {
+  const { caption, step, times = [], series, kind, also = [], onChoose } = props;
+  const format = props.format ?? ((value) => value.toLocaleString());
   const most = peakOf(series, times.length, kind);
   const yOf = (value: number): number => (most === 0 ? 0 : (value / most) * (height - room));
   const span = Math.max(1, times.length) * width;
@@ -65,8 +64,8 @@ export function Plot({
           />
         ))}
         {labels.map((label, index) => (
-          <g key={label}>
-            <title>{`${label}: ${valuesAt(index, series, format).join(', ')}`}</title>
+          <g key={label} className="plot-place" onClick={onChoose && (() => onChoose(index))}>
+            <title>{`${label}: ${valuesAt(index, [...series, ...also], format).join(', ')}`}</title>
             {/* The whole column answers to the pointer, not only what is drawn. */}
             <rect className="plot-column" x={index * width} width={width} y="0" height={height} />
             <Marks series={series} index={index} kind={kind} yOf={yOf} />
@@ -83,7 +82,7 @@ export function Plot({
           </span>
         ))}
       </div>
-      <PlotTable caption={caption} step={step} labels={labels} series={series} />
+      <PlotTable caption={caption} step={step} labels={labels} series={[...series, ...also]} />
     </figure>
   );
 }

@@ -1,9 +1,8 @@
 import { useState } from 'react';
 import { confirmEmailChange } from '../../api/mailed-links.ts';
 import { Button } from '../../parts/button.tsx';
-import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
-import { PasswordInput } from '../../parts/password-input.tsx';
+import { PasswordField } from '../../parts/password-input.tsx';
 import { AccountPage } from './account-page.tsx';
 import { type LinkPageProps, useConfirmation } from './use-confirmation.ts';
 import { UserName } from './user-name.tsx';
@@ -30,16 +29,15 @@ export function EmailChangePage({ token, onOld }: LinkPageProps) {
       <form className="entrance-form" noValidate onSubmit={submit}>
         {error !== undefined && <FailureNotice error={error} />}
         <UserName token={token} />
-        <LabelledField id="password" label="Your password" error={fields.get('password')}>
-          <PasswordInput
-            id="password"
-            value={password}
-            autoFocus
-            autoComplete="current-password"
-            onChange={(event) => setPassword(event.target.value)}
-            {...errorAttributes('password', fields.get('password'))}
-          />
-        </LabelledField>
+        <PasswordField
+          id="password"
+          label="Your password"
+          error={fields.get('password')}
+          value={password}
+          autoFocus
+          autoComplete="current-password"
+          onText={setPassword}
+        />
         <Button type="submit" tone="primary" wide disabled={isBusy}>
           Change email address
         </Button>

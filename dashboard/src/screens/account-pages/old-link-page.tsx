@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { type MailedAction, type MailedToken, requestAnother } from '../../api/mailed-links.ts';
+import { useAttempt } from '../../parts/attempt-form.tsx';
 import { Button } from '../../parts/button.tsx';
 import { FailureNotice, Notice } from '../../parts/notice.tsx';
 import { AccountPage } from './account-page.tsx';
@@ -28,33 +29,31 @@ interface OldLinkPageProps {
 
 /** A link that works no more, and how to get one that does. */
 export function OldLinkPage({ action, token }: OldLinkPageProps) {
-  const [state, setState] = useState<'asking' | 'busy' | 'sent'>('asking');
-  const [error, setError] = useState<unknown>();
+  const [isSent, setIsSent] = useState(false);
+  const { error, isBusy, attempt } = useAttempt();
   const again = action === 'confirm-email-change' || token.email === '' ? undefined : action;
-  const send = async (): Promise<void> => {
-    if (again === undefined) return;
-    setState('busy');
-    setError(undefined);
-    try {
-      await requestAnother(again, token);
-      setState('sent');
-    } catch (failure) {
-      setError(failure);
-      setState('asking');
-    }
-  };
   return (
     <AccountPage title="This link no longer works" lead={reasons[action]}>
       {error !== undefined && <FailureNotice error={error} />}
-      {state === 'sent' && (
+      {isSent && (
         <Notice tone="ok">
           {action === 'confirm-verification'
             ? `If ${token.email} is not verified yet, we’ve sent a new link.`
             : `If ${token.email} has an account, we’ve sent a new link.`}
         </Notice>
       )}
-      {again !== undefined && state !== 'sent' && (
-        <Button tone="primary" wide disabled={state === 'busy'} onClick={() => void send()}>
+      {again !== undefined && !isSent && (
+        <Button
+          tone="primary"
+          wide
+          disabled={isBusy}
+          onClick={() =>
+            attempt(async () => {
+              await requestAnother(again, token);
+              setIsSent(true);
+            })
+          }
+        >
           Send a new link
         </Button>
       )}

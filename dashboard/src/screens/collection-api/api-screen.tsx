@@ -2,19 +2,19 @@ import { getRouteApi } from '@tanstack/react-router';
 import { useId, useState } from 'react';
 import { apiUrl, type Collection } from '../../api/client.ts';
 import { type RuleName, ruleKind } from '../../api/definitions.ts';
+import { choicesOf } from '../../api/members-of.ts';
 import { Code } from '../../parts/code.tsx';
 import { CollectionPage } from '../../parts/collection-page.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
-import { LabelledField } from '../../parts/labelled-field.tsx';
+import { InputField, LabelledField } from '../../parts/labelled-field.tsx';
+import { Segments } from '../../parts/radio-list.tsx';
 import { RuleMark, ruleKindNames } from '../../parts/rule-mark.tsx';
 import type { ApiSearch } from './api-search.ts';
 import {
   exampleBody,
   type Language,
-  languageNames,
   type OperationInput,
   type OperationName,
-  operationNames,
   toRequest,
 } from './operations.ts';
 import { RealtimeRun } from './realtime-run.tsx';
@@ -69,50 +69,22 @@ function Api({ collection }: { readonly collection: Collection }) {
     <div className="schema-scroll" tabIndex={-1}>
       <div className="page">
         <div className="api-heads">
-          <Choices
+          <Segments
             label="Operation"
             value={op}
-            names={operationNames}
-            titles={operationTitles}
+            choices={choicesOf(operationTitles)}
             onChange={(next) => set({ op: next })}
           />
-          <Choices
+          <Segments
             label="Language"
             value={lang}
-            names={languageNames}
-            titles={languageTitles}
+            choices={choicesOf(languageTitles)}
             onChange={(next) => set({ lang: next })}
           />
         </div>
         <Operation key={op} collection={collection} operation={op} language={lang} />
         <WebhookExamples collection={collection.name} />
       </div>
-    </div>
-  );
-}
-
-interface ChoicesProps<Name extends string> {
-  readonly label: string;
-  readonly value: Name;
-  readonly names: readonly Name[];
-  readonly titles: Readonly<Record<Name, string>>;
-  readonly onChange: (name: Name) => void;
-}
-
-function Choices<Name extends string>({ label, value, names, titles, onChange }: ChoicesProps<Name>) {
-  return (
-    <div className="segments" role="radiogroup" aria-label={label}>
-      {names.map((name) => (
-        <button
-          key={name}
-          type="button"
-          role="radio"
-          aria-checked={name === value}
-          onClick={() => onChange(name)}
-        >
-          {titles[name]}
-        </button>
-      ))}
     </div>
   );
 }
@@ -173,17 +145,13 @@ function Inputs({ operation, input, onChange }: InputsProps) {
   const hasId = operation === 'view' || operation === 'update' || operation === 'delete';
   const hasBody = operation === 'create' || operation === 'update';
   const line = (name: 'id' | 'filter' | 'sort', label: string, placeholder: string) => (
-    <LabelledField id={`${id}-${name}`} label={label}>
-      <input
-        id={`${id}-${name}`}
-        className="input mono"
-        value={input[name]}
-        placeholder={placeholder}
-        spellCheck={false}
-        autoComplete="off"
-        onChange={(event) => onChange({ ...input, [name]: event.target.value })}
-      />
-    </LabelledField>
+    <InputField
+      label={label}
+      isMono
+      value={input[name]}
+      placeholder={placeholder}
+      onText={(text) => onChange({ ...input, [name]: text })}
+    />
   );
   return (
     <>

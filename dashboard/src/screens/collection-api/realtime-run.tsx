@@ -15,8 +15,7 @@ export function RealtimeRun({ collection }: { readonly collection: string }) {
   return (
     <section className="api-run" aria-label="Run">
       <div className="schema-actions">
-        <Button tone={isOn ? 'plain' : 'primary'} onClick={() => setIsOn(!isOn)}>
-          {isOn ? <Square size={13} aria-hidden /> : <Play size={14} aria-hidden />}
+        <Button icon={isOn ? Square : Play} tone={isOn ? 'plain' : 'primary'} onClick={() => setIsOn(!isOn)}>
           {isOn ? 'Stop' : 'Run'}
         </Button>
         {isOn && <span className="soft">Listening. Changes appear here.</span>}
@@ -48,13 +47,12 @@ export function RealtimeRun({ collection }: { readonly collection: string }) {
   );
 }
 
-function Listener({
-  collection,
-  onChange,
-}: {
+interface ListenerProps {
   readonly collection: string;
   readonly onChange: (change: LiveChange) => void;
-}) {
+}
+
+function Listener({ collection, onChange }: ListenerProps) {
   useLiveChanges({ collection, filter: '' }, onChange);
   return null;
 }

@@ -3,6 +3,7 @@ import { call } from '../../api/client.ts';
 import { mayUse } from '../../api/session.ts';
 import { Code } from '../../parts/code.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
+import { Section } from '../../parts/section.tsx';
 
 /** What webhooks say of the records of a collection: an example of each kind, and its schema. */
 export function WebhookExamples({ collection }: { readonly collection: string }) {
@@ -15,8 +16,7 @@ export function WebhookExamples({ collection }: { readonly collection: string })
   if (!isShown) return null;
   const types = data?.items.filter((item) => item.collection === collection) ?? [];
   return (
-    <section className="section" aria-labelledby="webhook-examples">
-      <h2 id="webhook-examples">What its webhooks contain</h2>
+    <Section title="What its webhooks contain">
       {error !== null && <FailureNotice error={error} onRetry={() => void refetch()} />}
       {types.map(({ type, example, schema }) => (
         <details key={type} className="endpoint-more">
@@ -26,6 +26,6 @@ export function WebhookExamples({ collection }: { readonly collection: string })
           <Code text={JSON.stringify(schema, null, 2)} />
         </details>
       ))}
-    </section>
+    </Section>
   );
 }

@@ -111,7 +111,7 @@ function useAddress({ attempts }: Delivery) {
   const { attempt, tab = 'response' } = route.useSearch();
   const navigate = route.useNavigate();
   return {
-    number: attempt === undefined ? attempts.at(-1)?.number : Number(attempt),
+    number: (attempts.find((one) => String(one.number) === attempt) ?? attempts.at(-1))?.number,
     tab,
     select: (number: number): void =>
       void navigate({ search: (before) => ({ ...before, attempt: String(number) }), replace: true }),

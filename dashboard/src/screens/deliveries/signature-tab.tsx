@@ -9,7 +9,7 @@ import { Button } from '../../parts/button.tsx';
 import { useAttempt } from '../../parts/attempt-form.tsx';
 import { TextToCopy } from '../../parts/copy-button.tsx';
 import { Facts } from '../../parts/facts.tsx';
-import { LabelledField } from '../../parts/labelled-field.tsx';
+import { InputField, LabelledField } from '../../parts/labelled-field.tsx';
 import { FailureNotice, Notice } from '../../parts/notice.tsx';
 import { parseTime } from '../../parts/time.tsx';
 import {
@@ -167,33 +167,20 @@ function ReceivedFields({ attempt }: { readonly attempt: Attempt | undefined }) 
   const seconds = useState(() => secondsOf(attempt))[0];
   return (
     <>
-      <LabelledField
-        id={`${id}-received`}
+      <InputField
+        name="received"
         label="Signature your receiver got"
         help="The whole webhook-signature or X-Service-Signature header. Leave empty to see the correct ones."
-      >
-        <input
-          id={`${id}-received`}
-          name="received"
-          className="input mono"
-          autoComplete="off"
-          spellCheck={false}
-        />
-      </LabelledField>
-      <LabelledField
-        id={`${id}-timestamp`}
+        isMono
+      />
+      <InputField
+        name="timestamp"
         label="webhook-timestamp"
         help="Seconds since 1970; set to the time of this attempt."
-      >
-        <input
-          id={`${id}-timestamp`}
-          name="timestamp"
-          className="input mono"
-          inputMode="numeric"
-          autoComplete="off"
-          defaultValue={seconds}
-        />
-      </LabelledField>
+        isMono
+        inputMode="numeric"
+        defaultValue={seconds}
+      />
       <LabelledField
         id={`${id}-body`}
         label="Body your receiver verified"

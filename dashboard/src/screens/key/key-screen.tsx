@@ -4,9 +4,13 @@ import KeyRound from 'lucide-react/icons/key-round';
 import { keyScopes } from '../../api/keys.ts';
 import { useLoadedCollections } from '../../api/collections.ts';
 import { isPortal, type KeyBounds, useSession } from '../../api/session.ts';
-import { endpointsQuery } from '../../api/last-day.ts';
+import { endpointsQuery, type ListedEndpoint } from '../../api/last-day.ts';
 import { Bar } from '../../parts/bar.tsx';
+import { DataTable } from '../../parts/data-table/data-table.tsx';
+import type { DataColumn } from '../../parts/data-table/table-layout.ts';
 import { Empty } from '../../parts/empty.tsx';
+import { endpointName } from '../../parts/endpoint-words.ts';
+import { Facts } from '../../parts/facts.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { plural, Time } from '../../parts/time.tsx';
 
@@ -39,6 +43,7 @@ interface KeyDetailsProps {
 function KeyDetails({ name, bounds: { scopes, collections: ids, endpoints, expires } }: KeyDetailsProps) {
   const collections = useLoadedCollections();
   const names = ids?.map((id) => collections?.find((one) => one.id === id)?.name ?? id);
+  const mayDo = keyScopes.filter(({ scope }) => scopes.includes(scope));
   const isBlind =
     scopes.some((scope) => scope.startsWith('records:')) &&
     !scopes.includes('collections:read') &&
@@ -59,18 +64,10 @@ function KeyDetails({ name, bounds: { scopes, collections: ids, endpoints, expir
           {endpoints !== null && `, only for ${plural(endpoints.length, 'endpoint')}`}
         </p>
       </div>
-      <ul className="panel settings-list" aria-label="What it may do">
-        {keyScopes
-          .filter(({ scope }) => scopes.includes(scope))
-          .map(({ scope, text }) => (
-            <li key={scope} className="settings-row">
-              <span className="settings-row-main">
-                <span className="mono">{scope}</span>
-                <span className="soft">{text}</span>
-              </span>
-            </li>
-          ))}
-      </ul>
+      <Facts
+        label="What it may do"
+        items={Object.fromEntries(mayDo.map(({ scope, text }) => [scope, text]))}
+      />
       {endpoints !== null && <EndpointLinks count={endpoints.length} />}
       {isBlind && (
         <Notice tone="retrying">
@@ -82,6 +79,21 @@ function KeyDetails({ name, bounds: { scopes, collections: ids, endpoints, expir
   );
 }
 
+const columns: readonly DataColumn<ListedEndpoint>[] = [
+  {
+    id: 'endpoint',
+    label: 'Endpoint',
+    size: 200,
+    kind: 'main',
+    cell: (endpoint) => (
+      <Link className="table-link cut" to="/webhooks/$id" params={{ id: endpoint.id }}>
+        {endpointName(endpoint)}
+      </Link>
+    ),
+  },
+  { id: 'url', label: 'URL', size: 300, cell: ({ url }) => <span className="mono small">{url}</span> },
+];
+
 /** The endpoints that a key is for. The service leaves out those that were deleted. */
 function EndpointLinks({ count }: { readonly count: number }) {
   const { data: endpoints } = useQuery(endpointsQuery);
@@ -89,18 +101,14 @@ function EndpointLinks({ count }: { readonly count: number }) {
   const deleted = count - endpoints.length;
   return (
     <>
-      <ul className="panel settings-list" aria-label="Its endpoints">
-        {endpoints.map(({ id, url, description }) => (
-          <li key={id} className="settings-row">
-            <span className="settings-row-main">
-              <Link className="link cut" to="/webhooks/$id" params={{ id }}>
-                {description === '' ? url : description}
-              </Link>
-              {description !== '' && <span className="soft cut">{url}</span>}
-            </span>
-          </li>
-        ))}
-      </ul>
+      <DataTable
+        name="key-endpoints"
+        label="Its endpoints"
+        countOf={(count) => plural(count, 'endpoint')}
+        columns={columns}
+        rows={endpoints}
+        empty={null}
+      />
       {deleted > 0 && (
         <Notice tone="retrying">
           {plural(deleted, 'endpoint')} of this key {deleted === 1 ? 'was' : 'were'} deleted.

@@ -13,9 +13,9 @@ import {
 import { AttemptForm, useAttempt } from '../../parts/attempt-form.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Entrance } from '../../parts/entrance.tsx';
-import { LabelledField } from '../../parts/labelled-field.tsx';
+import { InputField } from '../../parts/labelled-field.tsx';
 import { Notice } from '../../parts/notice.tsx';
-import { PasswordInput } from '../../parts/password-input.tsx';
+import { PasswordField } from '../../parts/password-input.tsx';
 import { PortalClosed } from './portal-closed.tsx';
 
 const route = getRouteApi('/login');
@@ -86,27 +86,24 @@ function PasswordForm({ email, onEmail, onStep }: PasswordFormProps) {
       error={error}
       onSubmit={() => attempt(async () => onStep(await signInWithPassword(email, password)))}
     >
-      <LabelledField id="email" label="Email">
-        <input
-          id="email"
-          className="input"
-          type="email"
-          value={email}
-          required
-          autoFocus
-          autoComplete="username"
-          onChange={(event) => onEmail(event.target.value)}
-        />
-      </LabelledField>
-      <LabelledField id="password" label="Password">
-        <PasswordInput
-          id="password"
-          value={password}
-          required
-          autoComplete="current-password"
-          onChange={(event) => setPassword(event.target.value)}
-        />
-      </LabelledField>
+      <InputField
+        id="email"
+        label="Email"
+        type="email"
+        value={email}
+        required
+        autoFocus
+        autoComplete="username"
+        onText={onEmail}
+      />
+      <PasswordField
+        id="password"
+        label="Password"
+        value={password}
+        required
+        autoComplete="current-password"
+        onText={setPassword}
+      />
       <Button type="submit" tone="primary" disabled={isBusy} wide>
         Sign in
       </Button>
@@ -144,17 +141,16 @@ function ApiKeyForm({ onDone, onBack }: ApiKeyFormProps) {
         })
       }
     >
-      <LabelledField id="key" label="API key">
-        <PasswordInput
-          id="key"
-          value={key}
-          required
-          autoFocus
-          autoComplete="off"
-          placeholder="ck_…"
-          onChange={(event) => setKey(event.target.value)}
-        />
-      </LabelledField>
+      <PasswordField
+        id="key"
+        label="API key"
+        value={key}
+        required
+        autoFocus
+        autoComplete="off"
+        placeholder="ck_…"
+        onText={setKey}
+      />
       <Button type="submit" tone="primary" disabled={isBusy} wide>
         Sign in
       </Button>
@@ -184,18 +180,17 @@ function CodeForm({ step, onDone, onBack }: CodeFormProps) {
         })
       }
     >
-      <LabelledField id="code" label="Code">
-        <input
-          id="code"
-          className="input mono"
-          value={code}
-          required
-          autoFocus
-          inputMode="numeric"
-          autoComplete="one-time-code"
-          onChange={(event) => setCode(event.target.value)}
-        />
-      </LabelledField>
+      <InputField
+        id="code"
+        label="Code"
+        isMono
+        value={code}
+        required
+        autoFocus
+        inputMode="numeric"
+        autoComplete="one-time-code"
+        onText={setCode}
+      />
       <Button type="submit" tone="primary" disabled={isBusy} wide>
         Sign in
       </Button>

@@ -4,15 +4,17 @@ import Braces from 'lucide-react/icons/braces';
 import Ellipsis from 'lucide-react/icons/ellipsis';
 import Link2 from 'lucide-react/icons/link-2';
 import SquareTerminal from 'lucide-react/icons/square-terminal';
-import X from 'lucide-react/icons/x';
 import type { ReactNode } from 'react';
-import { apiUrl, Failure } from '../../api/client.ts';
+import { apiUrl } from '../../api/client.ts';
 import { type Log, logQuery, logText } from '../../api/logs.ts';
 import { IconButton } from '../../parts/button.tsx';
-import { copyText, CopyButton } from '../../parts/copy-button.tsx';
-import { JsonView } from '../../parts/json-view.tsx';
+import { copyText, TextToCopy } from '../../parts/copy-button.tsx';
+import { Drawer } from '../../parts/drawer.tsx';
+import { Facts } from '../../parts/facts.tsx';
+import { JsonSection } from '../../parts/json-view.tsx';
+import { Loaded } from '../../parts/loaded.tsx';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
-import { FailureNotice, Notice } from '../../parts/notice.tsx';
+import { Notice } from '../../parts/notice.tsx';
 import { Time } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toast.tsx';
 import { callerText, executionTime, LogStatus } from './log-status.tsx';
@@ -24,31 +26,24 @@ interface LogDrawerProps {
 
 /** One entry with everything that the log has of it. */
 export function LogDrawer({ id, onClose }: LogDrawerProps) {
-  const { data: log, error, refetch } = useQuery(logQuery(id));
+  const query = useQuery(logQuery(id));
+  const log = query.data;
   return (
-    <aside className="drawer" aria-label="Request">
-      <header className="drawer-head">
-        <div className="drawer-title">
-          <h2 className="cut">{log === undefined ? 'Request' : titleOf(log)}</h2>
-        </div>
-        {log !== undefined && <LogMenu log={log} />}
-        <IconButton icon={X} label="Close" keys="esc" onClick={onClose} />
-      </header>
+    <Drawer
+      title={log === undefined ? 'Request' : titleOf(log)}
+      label="Request"
+      actions={log !== undefined && <LogMenu log={log} />}
+      onClose={onClose}
+    >
       <div className="drawer-meta">
-        <span className="mono cut">{id}</span>
-        <CopyButton text={id} label="Copy the id" />
+        <TextToCopy text={id} label="Copy the id" />
       </div>
       <div className="drawer-body log-details">
-        {error !== null &&
-          (error instanceof Failure && error.status === 404 ? (
-            <Notice>This entry has expired.</Notice>
-          ) : (
-            <FailureNotice error={error} onRetry={() => void refetch()} />
-          ))}
-        {log === undefined && error === null && <PlaceholderDetails />}
-        {log !== undefined && <LogDetails log={log} />}
+        <Loaded query={query} absent={<Notice>This entry has expired.</Notice>}>
+          {(loaded) => <LogDetails log={loaded} />}
+        </Loaded>
       </div>
-    </aside>
+    </Drawer>
   );
 }
 
@@ -76,81 +71,66 @@ const told: ReadonlySet<string> = new Set([
 ]);
 
 function LogDetails({ log }: { readonly log: Log }) {
-  const { data } = log;
+  const { data, level, created } = log;
   const text = (name: string): string => logText(log, name);
-  const requestId = text('requestId');
+  const toCopy = (name: string, label: string) =>
+    text(name) !== '' && <TextToCopy text={text(name)} label={`Copy: ${label}`} />;
   const others = Object.entries(data).filter(([name]) => !told.has(name));
   return (
     <>
       {text('error') !== '' && (
-        <Notice tone={log.level >= 8 ? 'failed' : 'retrying'}>
+        <Notice tone={level >= 8 ? 'failed' : 'retrying'}>
           {text('error')}
-          {log.level >= 8 && ' The cause is in the server’s log, under the request id.'}
+          {level >= 8 && ' The cause is in the server’s log, under the request id.'}
         </Notice>
       )}
-      <dl className="details">
-        <Detail name="Status">
-          <LogStatus log={log} />
-        </Detail>
-        <Detail name="Time">
-          <Time value={log.created} />
-        </Detail>
-        <Detail name="Took">{executionTime(log)}</Detail>
-        <Detail name="URL" copy={text('url') === '' ? '' : `${apiUrl}${text('url')}`}>
-          {text('url') !== '' && (
-            <span className="mono">
+      <Facts
+        items={{
+          Status: <LogStatus log={log} />,
+          Time: <Time value={created} />,
+          Took: executionTime(log),
+          URL: text('url') !== '' && (
+            <TextToCopy text={`${apiUrl}${text('url')}`} label="Copy: URL">
               {text('method')} {text('url')}
-            </span>
-          )}
-        </Detail>
-        <Detail name="Caller">
-          {text('method') !== '' && callerText(log)}
-          <CallerLink log={log} />
-        </Detail>
-        <Detail name="Client" copy={text('userIP')}>
-          {text('userIP')}
-        </Detail>
-        <Detail name="Connection" copy={text('remoteIP')}>
-          {text('remoteIP') !== text('userIP') && text('remoteIP')}
-        </Detail>
-        <Detail name="Referer">{text('referer')}</Detail>
-        <Detail name="User agent">{text('userAgent')}</Detail>
-        <Detail name="Request id" copy={requestId}>
-          {requestId !== '' && <RequestLinks requestId={requestId} />}
-        </Detail>
-        {others.map(([name, value]) => (
-          <Detail key={name} name={name}>
-            {typeof value === 'string' ? value : JSON.stringify(value)}
-          </Detail>
-        ))}
-      </dl>
-      <section aria-label="JSON" className="log-json">
-        <div className="section-head">
-          <h3>JSON</h3>
-          <CopyButton text={JSON.stringify(log, null, 2)} label="Copy the JSON" />
-        </div>
-        <JsonView value={log} />
-      </section>
+            </TextToCopy>
+          ),
+          Caller: text('method') !== '' && (
+            <>
+              {callerText(log)} <CallerLink log={log} />
+            </>
+          ),
+          Client: toCopy('userIP', 'Client'),
+          Connection: text('remoteIP') !== text('userIP') && toCopy('remoteIP', 'Connection'),
+          Referer: text('referer'),
+          'User agent': text('userAgent'),
+          'Request id': text('requestId') !== '' && (
+            <>
+              {toCopy('requestId', 'Request id')} <RequestLinks requestId={text('requestId')} />
+            </>
+          ),
+          ...Object.fromEntries(
+            others.map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
+          ),
+        }}
+      />
+      <JsonSection value={log} />
     </>
   );
 }
 
 function RequestLinks({ requestId }: { readonly requestId: string }) {
   return (
-    <>
-      <span className="mono">{requestId}</span>
-      <span className="detail-links">
-        <FilterLink filter={`data.requestId = "${requestId}"`}>Requests with this id</FilterLink>
-        <Link
-          to="/settings/$section"
-          params={{ section: 'audit' }}
-          search={{ filter: `requestId = "${requestId}"` }}
-          className="link"
-        >
-          Its audit log
-        </Link>
-      </span>
-    </>
+    <span className="detail-links">
+      <FilterLink filter={`data.requestId = "${requestId}"`}>Requests with this id</FilterLink>
+      <Link
+        to="/settings/$section"
+        params={{ section: 'audit' }}
+        search={{ filter: `requestId = "${requestId}"` }}
+        className="link"
+      >
+        Its audit log
+      </Link>
+    </span>
   );
 }
 
@@ -187,29 +167,6 @@ function FilterLink({ filter, children }: { readonly filter: string; readonly ch
   );
 }
 
-interface DetailProps {
-  readonly name: string;
-  /** The text to copy, where it is worth it. */
-  readonly copy?: string;
-  readonly children: ReactNode;
-}
-
-/** A line of an entry; none where the entry does not have it. */
-function Detail({ name, copy = '', children }: DetailProps) {
-  const parts = Array.isArray(children) ? children : [children];
-  if (parts.every((part) => part === '' || part === false || part === null || part === undefined))
-    return null;
-  return (
-    <>
-      <dt>{name}</dt>
-      <dd>
-        <div className="detail-value">{children}</div>
-        {copy !== '' && <CopyButton text={copy} label={`Copy: ${name}`} />}
-      </dd>
-    </>
-  );
-}
-
 function LogMenu({ log }: { readonly log: Log }) {
   const copy = async (text: string, name: string): Promise<void> => {
     if (await copyText(text)) showToast(`${name} copied.`);
@@ -231,22 +188,5 @@ function LogMenu({ log }: { readonly log: Log }) {
         </MenuItem>
       )}
     </Menu>
-  );
-}
-
-function PlaceholderDetails() {
-  return (
-    <dl className="details" aria-hidden>
-      {[64, 148, 52, 260, 96, 110].map((inlineSize) => (
-        <div key={inlineSize} className="detail-placeholder">
-          <dt>
-            <span className="placeholder" style={{ inlineSize: 60 }} />
-          </dt>
-          <dd>
-            <span className="placeholder" style={{ inlineSize }} />
-          </dd>
-        </div>
-      ))}
-    </dl>
   );
 }

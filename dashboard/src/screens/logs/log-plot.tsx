@@ -1,10 +1,7 @@
 import { type HourOfLog, sumOf } from '../../api/logs.ts';
-import { milliseconds } from '../../parts/percent.ts';
-import { minuteText } from '../../parts/time.tsx';
+import { Plot } from '../../parts/plot.tsx';
 import type { TimeRange } from './log-search.ts';
 
-const height = 84;
-const step = 10;
 const hourMs = 3_600_000;
 /** From here on a bar is a day: more bars than this are narrower than a pointer. */
 const barsMax = 170;
@@ -17,84 +14,35 @@ interface LogPlotProps {
   readonly onChoose: (from: Date, to: Date) => void;
 }
 
-/** Requests by hour, or by day in a long range, with refusals and failures at the feet of the bars; and the same as a table. */
+/** Requests by hour, or by day in a long range, and how they ended. */
 export function LogPlot({ hours, range, onChoose }: LogPlotProps) {
   const bars = toBars(hours, range);
-  const most = Math.max(1, ...bars.map(({ total }) => total));
-  const scale = (count: number): number => (count === 0 ? 0 : Math.max(2, (count / most) * (height - 6)));
-  const width = Math.max(1, bars.length) * step;
+  const valuesOf = <Value,>(of: (bar: PlotBar) => Value): readonly Value[] => bars.map(of);
   return (
-    <figure className="log-plot" data-pending={hours === undefined ? '' : undefined}>
-      <svg className="plot" viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden>
-        <line
-          className="plot-line"
-          x1="0"
-          x2={width}
-          y1={height - 0.5}
-          y2={height - 0.5}
-          vectorEffect="non-scaling-stroke"
-        />
-        {bars.map(({ at, to, total, refused, failed, execTimeP95 }, index) => (
-          <g key={at.getTime()} className="log-bar" onClick={() => onChoose(at, to)}>
-            <title>{`${minuteText(at)}: ${total} requests, ${refused} refused, ${failed} failed, p95 ${milliseconds(execTimeP95)}`}</title>
-            <rect className="log-bar-space" x={index * step} width={step} y="0" height={height} />
-            {[
-              { tone: 'ok', count: total },
-              { tone: 'retrying', count: refused + failed },
-              { tone: 'failed', count: failed },
-            ].map(({ tone, count }) => (
-              <rect
-                key={tone}
-                className="plot-bar"
-                data-tone={tone}
-                x={index * step + 1}
-                width={step - 2}
-                y={height - scale(count)}
-                height={scale(count)}
-              />
-            ))}
-          </g>
-        ))}
-      </svg>
-      <div className="plot-axis" aria-hidden>
-        <span>{minuteText(range.from)}</span>
-        <span>
-          {most === 1 && bars.every(({ total }) => total === 0) ? '' : `at most ${most.toLocaleString()} `}
-          {bars.some(({ isDay }) => isDay) ? 'a day' : 'an hour'}
-        </span>
-        <span>{minuteText(range.to)}</span>
-      </div>
-      <PlotTable bars={bars} />
-    </figure>
-  );
-}
-
-function PlotTable({ bars }: { readonly bars: readonly PlotBar[] }) {
-  return (
-    <div className="unseen">
-      <table>
-        <caption>Requests over time</caption>
-        <thead>
-          <tr>
-            <th scope="col">From</th>
-            <th scope="col">Requests</th>
-            <th scope="col">Refused</th>
-            <th scope="col">Failed</th>
-            <th scope="col">p95</th>
-          </tr>
-        </thead>
-        <tbody>
-          {bars.map(({ at, total, refused, failed, execTimeP95 }) => (
-            <tr key={at.getTime()}>
-              <th scope="row">{minuteText(at)}</th>
-              <td>{total}</td>
-              <td>{refused}</td>
-              <td>{failed}</td>
-              <td>{milliseconds(execTimeP95)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+    <div className="log-plot" data-pending={hours === undefined ? '' : undefined}>
+      <Plot
+        caption="Requests"
+        kind="bars"
+        step={bars.some(({ isDay }) => isDay) ? 'day' : 'hour'}
+        times={bars.map(({ at }) => at.toISOString())}
+        series={[
+          {
+            name: 'answered',
+            tone: 'accent',
+            values: valuesOf(({ total, refused, failed }) => total - refused - failed),
+          },
+          { name: 'refused', tone: 'retrying', values: valuesOf(({ refused }) => refused) },
+          { name: 'failed', tone: 'failed', values: valuesOf(({ failed }) => failed) },
+        ]}
+        also={[
+          { name: 'in all', tone: 'accent', values: valuesOf(({ total }) => total) },
+          { name: 'p95 in ms', tone: 'accent', values: valuesOf(({ execTimeP95 }) => execTimeP95) },
+        ]}
+        onChoose={(index) => {
+          const bar = bars[index];
+          if (bar !== undefined) onChoose(bar.at, bar.to);
+        }}
+      />
     </div>
   );
 }

@@ -1,37 +1,9 @@
-import type { LogLevel } from '../../api/logs.ts';
+import { searchDecoder } from '../../parts/search-decoder.ts';
 import { parseTime } from '../../parts/time.tsx';
-
-/** What the address of the request log holds. */
-export interface LogSearch {
-  readonly filter?: string;
-  readonly level?: LogLevel;
-  /** How far it reaches back from now: `6h`, `7d`. The default is a day. */
-  readonly range?: RangeName;
-  /** A time between two moments, in place of `range`. */
-  readonly from?: string;
-  readonly to?: string;
-  readonly live?: 'yes';
-  /** Dashboard requests are shown as well. */
-  readonly dashboard?: 'yes';
-  readonly sort?: LogSort;
-  /** The id of the open entry. */
-  readonly log?: string;
-}
 
 const sorted = ['created', 'level', 'message', 'data.execTime'] as const;
 
-export type LogSort = `${'' | '-'}${(typeof sorted)[number]}`;
-
 export const defaultSort = '-created';
-
-/** A sort of the address; undefined for the default, and for what the list cannot be sorted by. */
-export function decodeSort(text: unknown): LogSort | undefined {
-  const names = sorted.flatMap((name) => [name, `-${name}`] as const);
-  return names.find((name) => name === text && name !== defaultSort);
-}
-
-/** Members to set; undefined takes one away. */
-export type LogChange = { readonly [Name in keyof LogSearch]?: LogSearch[Name] | undefined };
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -45,30 +17,36 @@ export const ranges = [
   { value: '30d', label: 'Last 30 days', durationMs: 30 * dayMs },
 ] as const;
 
-export type RangeName = (typeof ranges)[number]['value'];
+const decodeMembers = searchDecoder({
+  filter: 'text',
+  level: ['refused', 'failed'],
+  /** How far it reaches back from now: `6h`, `7d`. The default is a day. */
+  range: ranges.map(({ value }) => value),
+  /** A time between two moments, in place of `range`. */
+  from: 'text',
+  to: 'text',
+  live: ['yes'],
+  /** Dashboard requests are shown as well. */
+  dashboard: ['yes'],
+  sort: sorted.flatMap((name) => [name, `-${name}`] as const),
+  /** The id of the open entry. */
+  log: 'text',
+});
+
+/** What the address of the request log holds. */
+export type LogSearch = ReturnType<typeof decodeMembers>;
+
+/** Members to set; undefined takes one away. */
+export type LogChange = { readonly [Name in keyof LogSearch]?: LogSearch[Name] | undefined };
 
 export function decodeLogSearch(search: Readonly<Record<string, unknown>>): LogSearch {
-  const { filter, level, range, from, to, live, dashboard, log } = search;
-  const name = ranges.find(({ value }) => value === range)?.value;
-  const sort = decodeSort(search['sort']);
+  const { from = '', to = '', range, sort, ...rest } = decodeMembers(search);
   return {
-    ...(isText(filter) && { filter }),
-    ...((level === 'refused' || level === 'failed') && { level }),
-    ...(name !== undefined && name !== '24h' && { range: name }),
-    ...(isTime(from) && isTime(to) && { from, to }),
-    ...(live === 'yes' && { live }),
-    ...(dashboard === 'yes' && { dashboard }),
-    ...(sort !== undefined && { sort }),
-    ...(isText(log) && { log }),
+    ...rest,
+    ...(range !== undefined && range !== '24h' && { range }),
+    ...(sort !== undefined && sort !== defaultSort && { sort }),
+    ...(parseTime(from) !== undefined && parseTime(to) !== undefined && { from, to }),
   };
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
-}
-
-function isTime(value: unknown): value is string {
-  return isText(value) && parseTime(value) !== undefined;
 }
 
 export interface TimeRange {

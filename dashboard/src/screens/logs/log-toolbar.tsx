@@ -1,16 +1,14 @@
 import CalendarClock from 'lucide-react/icons/calendar-clock';
 import X from 'lucide-react/icons/x';
 import type { LogLevel } from '../../api/logs.ts';
+import { choicesOf } from '../../api/members-of.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Menu, MenuChoice, MenuItem, MenuLine } from '../../parts/menu.tsx';
+import { Segments } from '../../parts/radio-list.tsx';
 import { localTime, parseTime } from '../../parts/time.tsx';
 import { type LogChange, type LogSearch, ranges, timeText, toTimeRange } from './log-search.ts';
 
-const levels: readonly { readonly value: LogLevel | undefined; readonly label: string }[] = [
-  { value: undefined, label: 'All' },
-  { value: 'refused', label: 'Refused' },
-  { value: 'failed', label: 'Failed' },
-];
+const levels = choicesOf<LogLevel | 'all'>({ all: 'All', refused: 'Refused', failed: 'Failed' });
 
 interface LogToolbarProps {
   readonly search: LogSearch;
@@ -24,31 +22,18 @@ export function LogToolbar({ search, onChange }: LogToolbarProps) {
   const label = isBetween ? 'Between two times' : (ranges.find(({ value }) => value === range)?.label ?? '');
   return (
     <div className="log-tools">
-      <div className="segments" role="radiogroup" aria-label="Outcome">
-        {levels.map(({ value, label: name }) => (
-          <button
-            key={name}
-            type="button"
-            role="radio"
-            aria-checked={level === value}
-            onClick={() => onChange({ level: value })}
-          >
-            {name}
-          </button>
-        ))}
-      </div>
+      <Segments
+        label="Outcome"
+        choices={levels}
+        value={level ?? 'all'}
+        onChange={(next) => onChange({ level: next === 'all' ? undefined : next })}
+      />
       <Menu align="start" trigger={<Button icon={CalendarClock}>{label}</Button>}>
         <MenuChoice
           label="Time"
           value={isBetween ? '' : range}
           choices={ranges}
-          onChange={(value) =>
-            onChange({
-              range: value === '24h' ? undefined : value || undefined,
-              from: undefined,
-              to: undefined,
-            })
-          }
+          onChange={(value) => onChange({ range: value || undefined, from: undefined, to: undefined })}
         />
         <MenuLine />
         <MenuItem

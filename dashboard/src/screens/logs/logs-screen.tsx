@@ -28,7 +28,7 @@ import { logColumns } from './log-columns.tsx';
 import { LogDrawer } from './log-drawer.tsx';
 import { LogPlot } from './log-plot.tsx';
 import {
-  decodeSort,
+  decodeLogSearch,
   defaultSort,
   type LogChange,
   type LogSearch,
@@ -50,10 +50,7 @@ export function LogsScreen() {
   // What is live comes at the top.
   const setLive = (): void =>
     change(live === 'yes' ? { live: undefined } : { live: 'yes', sort: undefined }, true);
-  useKeys({
-    Escape: () => isOpen && change({ log: undefined }),
-    l: setLive,
-  });
+  useKeys({ l: setLive });
   return (
     <>
       <Bar title="Logs">
@@ -77,7 +74,7 @@ export function LogsScreen() {
           rows={refusal === undefined ? view.logs : []}
           error={refusal === undefined ? list.error : null}
           sort={sort}
-          onSort={(next) => change({ sort: decodeSort(next), live: undefined }, true)}
+          onSort={(next) => change({ sort: sortOf(next), live: undefined }, true)}
           filters={
             <search className="log-filter">
               <ExpressionInput
@@ -113,14 +110,13 @@ function useAddress() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const change = (next: LogChange, replace = false): void =>
-    void navigate({ search: (before) => merge(before, next), replace });
+    void navigate({ search: (before) => decodeLogSearch({ ...before, ...next }), replace });
   return { search, change };
 }
 
-function merge(before: LogSearch, next: LogChange): LogSearch {
-  const all = Object.entries({ ...before, ...next });
-  // The cast holds: only members without a value are left out.
-  return Object.fromEntries(all.filter(([, value]) => value !== undefined && value !== '')) as LogSearch;
+/** What the list can be sorted by; undefined for anything else. */
+function sortOf(sort: string): LogSearch['sort'] {
+  return decodeLogSearch({ sort }).sort;
 }
 
 type LogView = ReturnType<typeof useLogs>;

@@ -182,7 +182,7 @@ function BackUpButton({ backup: { instance, slug, running } }: { readonly backup
       icon={Archive}
       label={`Back up ${slug} now`}
       disabled={isRunning || running !== null}
-      onClick={() => void start(instance)}
+      onClick={() => start(instance)}
     />
   );
 }

@@ -13,10 +13,10 @@ import { useRef, useState } from 'react';
 import { instanceQuery, type ManagedInstance, operatorKeys, takeStep } from '../../api/operator.ts';
 import { callOperator, mayOperate, readArchive } from '../../api/operator-session.ts';
 import { saveBlob } from '../../browser/save-blob.ts';
+import { useToastedAttempt } from '../../parts/attempt-form.tsx';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Confirm, ConfirmButton } from '../../parts/confirm.tsx';
 import { Menu, MenuItem, MenuLine } from '../../parts/menu.tsx';
-import { messageOf } from '../../parts/notice.tsx';
 import { showToast } from '../../parts/toast.tsx';
 
 interface OnInstance {
@@ -58,7 +58,7 @@ export function InstanceActions({ instance }: OnInstance) {
         </ConfirmButton>
       )}
       {state === 'suspended' && mayWrite && (
-        <Button icon={Play} onClick={() => void step('resume')}>
+        <Button icon={Play} onClick={() => step('resume')}>
           <span className="endpoint-action">Resume</span>
         </Button>
       )}
@@ -69,7 +69,7 @@ export function InstanceActions({ instance }: OnInstance) {
 
 export function RestoreButton({ instance }: OnInstance) {
   const step = useStep(instance);
-  return mayOperate('instances:write') && <Button onClick={() => void step('restore')}>Restore</Button>;
+  return mayOperate('instances:write') && <Button onClick={() => step('restore')}>Restore</Button>;
 }
 
 /** Opens a drawer beside the screen. */
@@ -81,18 +81,19 @@ function useOpen({ id }: ManagedInstance): (name: string) => void {
 
 const stepTexts = { resume: 'resumed', restore: 'restored' } as const;
 
-/** Does what needs no question. Why it failed has no place of its own on the screen. */
-function useStep({ id, slug }: ManagedInstance): (step: keyof typeof stepTexts) => Promise<void> {
+/** Does what needs no question. */
+function useStep({ id, slug }: ManagedInstance): (step: keyof typeof stepTexts) => void {
   const queries = useQueryClient();
-  return async (step) => {
-    try {
-      await takeStep(id, step);
-      showToast(`${slug} is ${stepTexts[step]}.`);
-    } catch (error) {
-      showToast(messageOf(error), 'failed');
-    }
-    await queries.invalidateQueries({ queryKey: operatorKeys.all });
-  };
+  const { attempt } = useToastedAttempt();
+  return (step) =>
+    attempt(async () => {
+      try {
+        await takeStep(id, step);
+        showToast(`${slug} is ${stepTexts[step]}.`);
+      } finally {
+        await queries.invalidateQueries({ queryKey: operatorKeys.all });
+      }
+    });
 }
 
 function MoreMenu({ instance, onOpen }: OnInstance & { readonly onOpen: (drawer: string) => void }) {

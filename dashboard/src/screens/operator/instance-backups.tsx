@@ -21,7 +21,7 @@ export function InstanceBackups({ id }: { readonly id: string }) {
       title="Backups"
       actions={
         mayOperate('instances:write') && (
-          <Button icon={Archive} disabled={isBusy} onClick={() => void start(id)}>
+          <Button icon={Archive} disabled={isBusy} onClick={() => start(id)}>
             {isRunning ? 'Backing up …' : 'Back up now'}
           </Button>
         )

@@ -6,9 +6,8 @@ import { AttemptForm, useAttempt } from '../../parts/attempt-form.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Code } from '../../parts/code.tsx';
 import { Entrance } from '../../parts/entrance.tsx';
-import { LabelledField } from '../../parts/labelled-field.tsx';
 import { Notice } from '../../parts/notice.tsx';
-import { PasswordInput } from '../../parts/password-input.tsx';
+import { PasswordField } from '../../parts/password-input.tsx';
 
 const route = getRouteApi('/operator/login');
 
@@ -34,17 +33,16 @@ export function OperatorLoginScreen() {
           })
         }
       >
-        <LabelledField id="operator-key" label="Operator key">
-          <PasswordInput
-            id="operator-key"
-            value={key}
-            required
-            autoFocus
-            autoComplete="off"
-            placeholder="co_…"
-            onChange={(event) => setKey(event.target.value)}
-          />
-        </LabelledField>
+        <PasswordField
+          id="operator-key"
+          label="Operator key"
+          value={key}
+          required
+          autoFocus
+          autoComplete="off"
+          placeholder="co_…"
+          onText={setKey}
+        />
         <Button type="submit" tone="primary" disabled={isBusy} wide>
           Sign in
         </Button>

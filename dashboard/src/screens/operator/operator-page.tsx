@@ -10,7 +10,7 @@ import {
 import { Bar } from '../../parts/bar.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
-import type { OperatorSearch } from './operator-search.ts';
+import { decodeOperatorSearch, type OperatorSearch } from './operator-search.ts';
 
 const route = getRouteApi('/operator/$section');
 
@@ -18,8 +18,8 @@ const route = getRouteApi('/operator/$section');
 export function useSectionSearch() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const set = (change: OperatorSearch): void =>
-    void navigate({ search: (before) => ({ ...before, ...change }), replace: true });
+  const set = (change: { readonly [Name in keyof OperatorSearch]?: string | undefined }): void =>
+    void navigate({ search: (before) => decodeOperatorSearch({ ...before, ...change }), replace: true });
   return [search, set] as const;
 }
 

@@ -13,6 +13,7 @@ import type { Schemas } from '../../api/schema.ts';
 import { type Settings, settingsQuery } from '../../api/settings.ts';
 import { deliveries } from '../../parts/delivery-words.ts';
 import { endpointName, type EndpointStanding, explainListed } from '../../parts/endpoint-words.ts';
+import { Section } from '../../parts/section.tsx';
 import { plural } from '../../parts/time.tsx';
 
 type Tone = 'failed' | 'retrying' | 'waiting';
@@ -45,16 +46,13 @@ export function Concerns() {
       </p>
     );
   return (
-    <section className="section" aria-labelledby="attention">
-      <div className="section-head">
-        <h2 id="attention">Needs attention</h2>
-      </div>
+    <Section title="Needs attention">
       <ul className="panel concerns">
         {concerns.map(({ key, ...concern }) => (
           <ConcernItem key={key} {...concern} />
         ))}
       </ul>
-    </section>
+    </Section>
   );
 }
 

@@ -10,6 +10,7 @@ import { Bar } from '../../parts/bar.tsx';
 import { CollectionIcon } from '../../parts/collection-icon.tsx';
 import { Figure } from '../../parts/figure.tsx';
 import { milliseconds, waitingCount } from '../../parts/percent.ts';
+import { Section } from '../../parts/section.tsx';
 import { plural, shortDuration } from '../../parts/time.tsx';
 import { Concerns } from './concerns.tsx';
 import { RequestPlots } from './request-plots.tsx';
@@ -133,10 +134,7 @@ function Counts({ collections }: { readonly collections: readonly Collection[] }
   if (collections.length === 0) return null;
   const byId = new Map(stats?.collections.map((one) => [one.id, one]));
   return (
-    <section className="section" aria-labelledby="collections">
-      <div className="section-head">
-        <h2 id="collections">Collections</h2>
-      </div>
+    <Section title="Collections">
       <div className="panel">
         <table className="counts">
           <thead>
@@ -166,7 +164,7 @@ function Counts({ collections }: { readonly collections: readonly Collection[] }
           </tbody>
         </table>
       </div>
-    </section>
+    </Section>
   );
 }
 

@@ -5,6 +5,7 @@ import { type HourOfLog, sumOf } from '../../api/logs.ts';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { milliseconds, percent } from '../../parts/percent.ts';
 import { Plot } from '../../parts/plot.tsx';
+import { Section } from '../../parts/section.tsx';
 
 /** How many requests a day has had, what became of them, and how long they took. */
 export function RequestPlots() {
@@ -12,15 +13,14 @@ export function RequestPlots() {
   const times = hours?.map(({ at }) => at.toISOString());
   const valuesOf = <Value,>(of: (hour: HourOfLog) => Value): readonly Value[] => hours?.map(of) ?? [];
   return (
-    <section className="section" aria-labelledby="requests">
-      <div className="section-head">
-        <h2 id="requests">
-          <Link className="concern-link" to="/logs">
-            Requests
-          </Link>
-        </h2>
-        <span className="faint">the last 24 hours, by hour{hours !== undefined && sharesOf(hours)}</span>
-      </div>
+    <Section
+      title={
+        <Link className="concern-link" to="/logs">
+          Requests
+        </Link>
+      }
+      note={`the last 24 hours, by hour${hours === undefined ? '' : sharesOf(hours)}`}
+    >
       {error === null ? (
         <div className="plots">
           <Plot
@@ -50,7 +50,7 @@ export function RequestPlots() {
       ) : (
         <FailureNotice error={error} onRetry={() => void refetch()} />
       )}
-    </section>
+    </Section>
   );
 }
 

@@ -5,9 +5,12 @@ import CircleDashed from 'lucide-react/icons/circle-dashed';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { call, type Collection, Failure } from '../../api/client.ts';
 import { collectionStatsQuery, endpointsQuery } from '../../api/last-day.ts';
+import { useAttempt } from '../../parts/attempt-form.tsx';
 import { Button } from '../../parts/button.tsx';
-import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
+import { LinkButton } from '../../parts/empty.tsx';
+import { InputField } from '../../parts/labelled-field.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
+import { Section } from '../../parts/section.tsx';
 
 /** The way to the first webhook, for an instance in which something of it is still missing: collection, record, endpoint. */
 export function StartSteps({ collections }: { readonly collections: readonly Collection[] | undefined }) {
@@ -23,11 +26,7 @@ export function StartSteps({ collections }: { readonly collections: readonly Col
   const hasEndpoint = endpoints.length > 0;
   if (first !== undefined && hasRecord && hasEndpoint) return null;
   return (
-    <section className="section" aria-labelledby="start">
-      <div className="section-head">
-        <h2 id="start">Your first webhook</h2>
-        <span className="faint">in three steps</span>
-      </div>
+    <Section title="Your first webhook" note="in three steps">
       <ol className="start-steps">
         <Step title="Create a collection" isDone={first !== undefined}>
           <p className="soft">A table of records with the same fields: posts, orders, customers.</p>
@@ -36,15 +35,12 @@ export function StartSteps({ collections }: { readonly collections: readonly Col
         <Step title="Create a record" isDone={hasRecord}>
           <p className="soft">Here, or with any PocketBase SDK.</p>
           {first !== undefined && !hasRecord && (
-            <Link
-              className="button"
-              data-tone="primary"
-              to="/c/$collection"
-              params={{ collection: first.name }}
-              search={{ record: 'new' }}
+            <LinkButton
+              tone="primary"
+              link={{ to: '/c/$collection', params: { collection: first.name }, search: { record: 'new' } }}
             >
               New record in {first.name}
-            </Link>
+            </LinkButton>
           )}
         </Step>
         <Step title="Add an endpoint" isDone={hasEndpoint}>
@@ -52,18 +48,16 @@ export function StartSteps({ collections }: { readonly collections: readonly Col
             The URL that receives each change. No URL yet? The built-in catcher shows what would arrive.
           </p>
           {!hasEndpoint && (
-            <Link
-              className="button"
-              data-tone={hasRecord ? 'primary' : undefined}
-              to="/webhooks"
-              search={{ create: 'catcher' }}
+            <LinkButton
+              tone={hasRecord ? 'primary' : undefined}
+              link={{ to: '/webhooks', search: { create: 'catcher' } }}
             >
               Try it with the catcher
-            </Link>
+            </LinkButton>
           )}
         </Step>
       </ol>
-    </section>
+    </Section>
   );
 }
 
@@ -91,40 +85,25 @@ function Step({ title, isDone, children }: StepProps) {
 function CollectionForm() {
   const queries = useQueryClient();
   const [name, setName] = useState('posts');
-  const [error, setError] = useState<unknown>();
-  const [isBusy, setIsBusy] = useState(false);
-  const submit = async (event: FormEvent): Promise<void> => {
+  const { error, isBusy, attempt } = useAttempt();
+  const submit = (event: FormEvent): void => {
     event.preventDefault();
-    setIsBusy(true);
-    setError(undefined);
-    try {
+    attempt(async () => {
       await call('POST /api/collections', { body: { name: name.trim(), type: 'base', fields: startFields } });
       await queries.invalidateQueries({ queryKey: ['collections'] });
-    } catch (failure) {
-      setError(failure);
-    } finally {
-      setIsBusy(false);
-    }
+    });
   };
   const message = error instanceof Failure ? error.fields.get('name') : undefined;
   return (
-    <form className="section" noValidate onSubmit={(event) => void submit(event)}>
-      <LabelledField
+    <form className="section" noValidate onSubmit={submit}>
+      <InputField
         id="collection-name"
         label="Name"
         help="Starts with the fields title, text, created and updated."
         error={message}
-      >
-        <input
-          id="collection-name"
-          className="input"
-          value={name}
-          autoComplete="off"
-          spellCheck={false}
-          onChange={(event) => setName(event.target.value)}
-          {...errorAttributes('collection-name', message)}
-        />
-      </LabelledField>
+        value={name}
+        onText={setName}
+      />
       {error !== undefined && message === undefined && <FailureNotice error={error} />}
       <Button type="submit" tone="primary" disabled={isBusy}>
         Create collection

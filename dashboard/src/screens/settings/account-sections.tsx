@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { call, type Collection } from '../../api/client.ts';
 import { collectionsQuery, useLoadedCollections } from '../../api/collections.ts';
 import type { Part } from '../../parts/form/field.ts';
@@ -9,8 +9,7 @@ import { type Form, useForm } from '../../parts/form/use-form.ts';
 import { Notice } from '../../parts/notice.tsx';
 import { showToast } from '../../parts/toast.tsx';
 import { commonPlaceholders, mailTemplates } from './mail-templates.ts';
-
-const route = getRouteApi('/shell/settings/$section');
+import { useSectionSearch } from './settings-form.tsx';
 
 /** How accounts sign in, and how long what they get is good for. */
 export function AccountSection() {
@@ -102,8 +101,7 @@ function AccountForm({ collection }: { readonly collection: Collection }) {
 
 /** What mails to accounts say. */
 export function TemplateSection() {
-  const { template = 'verification' } = route.useSearch();
-  const navigate = route.useNavigate();
+  const [{ template = 'verification' }, set] = useSectionSearch();
   const { collection, picker } = useAccountCollection();
   const shown = mailTemplates.find(({ name }) => name === template) ?? mailTemplates[0];
   if (shown === undefined) return null;
@@ -117,9 +115,7 @@ export function TemplateSection() {
             type="button"
             role="tab"
             aria-selected={name === shown.name}
-            onClick={() =>
-              void navigate({ search: (before) => ({ ...before, template: name }), replace: true })
-            }
+            onClick={() => set({ template: name })}
           >
             {label}
           </button>
@@ -208,8 +204,7 @@ function useCollectionForm(section: string, collection: Collection, parts: reado
 
 /** The collection that the address names, else the first one of people's own; and what chooses another. */
 function useAccountCollection() {
-  const { collection: name } = route.useSearch();
-  const navigate = route.useNavigate();
+  const [{ collection: name }, set] = useSectionSearch();
   const all = useLoadedCollections()?.filter(({ type }) => type === 'auth') ?? [];
   const collection = all.find((one) => one.name === name) ?? all.find(({ system }) => !system) ?? all[0];
   const picker = (
@@ -218,9 +213,7 @@ function useAccountCollection() {
       label="Accounts of"
       choices={all.map((one) => ({ value: one.name, label: one.name }))}
       value={collection?.name}
-      onChange={(next) =>
-        void navigate({ search: (before) => ({ ...before, collection: String(next) }), replace: true })
-      }
+      onChange={(next) => set({ collection: String(next) })}
     />
   );
   return { collection, picker };

@@ -1,11 +1,12 @@
 import { useQueryClient } from '@tanstack/react-query';
 import Archive from 'lucide-react/icons/archive';
 import Upload from 'lucide-react/icons/upload';
-import { useId, useState, type FormEvent } from 'react';
+import { useState, type FormEvent } from 'react';
 import { backupsKey, uploadBackup } from '../../api/backups.ts';
+import { useAttempt } from '../../parts/attempt-form.tsx';
 import { byteSize } from '../../parts/byte-size.ts';
 import { Button } from '../../parts/button.tsx';
-import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
+import { InputField } from '../../parts/labelled-field.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { showToast } from '../../parts/toast.tsx';
 import { BackupFailure } from './backup-failure.tsx';
@@ -13,7 +14,6 @@ import type { BackupJobs } from './use-backup-jobs.ts';
 
 /** Makes a backup, or uploads one. */
 export function BackupForm({ jobs }: { readonly jobs: BackupJobs }) {
-  const id = useId();
   const [name, setName] = useState('');
   const problem = nameProblem(name);
   const upload = useUpload();
@@ -25,24 +25,15 @@ export function BackupForm({ jobs }: { readonly jobs: BackupJobs }) {
   };
   return (
     <form className="backup-form" noValidate onSubmit={(event) => void submit(event)}>
-      <LabelledField
-        id={id}
+      <InputField
         label="Name of a new backup"
         aside="optional"
         help="Leave empty to name it by the time."
         error={problem}
-      >
-        <input
-          id={id}
-          className="input"
-          value={name}
-          autoComplete="off"
-          spellCheck={false}
-          placeholder="before-the-import"
-          onChange={(event) => setName(event.target.value)}
-          {...errorAttributes(id, problem)}
-        />
-      </LabelledField>
+        value={name}
+        placeholder="before-the-import"
+        onText={setName}
+      />
       <div className="settings-actions">
         <Button icon={Archive} type="submit" tone="primary" disabled={isBusy || problem !== undefined}>
           Back up now
@@ -57,7 +48,7 @@ export function BackupForm({ jobs }: { readonly jobs: BackupJobs }) {
             disabled={isBusy}
             onChange={(event) => {
               const file = event.target.files?.[0];
-              if (file !== undefined) void upload.send(file);
+              if (file !== undefined) upload.send(file);
               // The same file can be chosen again after it was refused.
               event.target.value = '';
             }}
@@ -78,20 +69,16 @@ export function BackupForm({ jobs }: { readonly jobs: BackupJobs }) {
 
 function useUpload() {
   const queries = useQueryClient();
-  const [file, setFile] = useState<File>();
-  const [error, setError] = useState<unknown>();
-  const send = async (chosen: File): Promise<void> => {
-    setFile(chosen);
-    setError(undefined);
-    try {
-      showToast(`${await uploadBackup(chosen)} is uploaded.`);
+  const [chosen, setChosen] = useState<File>();
+  const { error, isBusy, attempt } = useAttempt();
+  const send = (file: File): void => {
+    setChosen(file);
+    attempt(async () => {
+      showToast(`${await uploadBackup(file)} is uploaded.`);
       await queries.invalidateQueries({ queryKey: backupsKey });
-    } catch (failure) {
-      setError(failure);
-    }
-    setFile(undefined);
+    });
   };
-  return { file, error, send };
+  return { file: isBusy ? chosen : undefined, error, send };
 }
 
 const stemMax = 146;

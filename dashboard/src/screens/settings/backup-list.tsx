@@ -1,26 +1,23 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
 import Archive from 'lucide-react/icons/archive';
 import Download from 'lucide-react/icons/download';
 import ShieldCheck from 'lucide-react/icons/shield-check';
 import Trash2 from 'lucide-react/icons/trash-2';
-import { useMemo, useState } from 'react';
+import { useMemo } from 'react';
 import { type Backup, backupsKey, downloadUrl } from '../../api/backups.ts';
 import { apiUrl, call } from '../../api/client.ts';
 import { useSession } from '../../api/session.ts';
+import { useToastedAttempt } from '../../parts/attempt-form.tsx';
 import { byteSize } from '../../parts/byte-size.ts';
-import { Button, IconButton } from '../../parts/button.tsx';
-import { Confirm } from '../../parts/confirm.tsx';
+import { IconButton } from '../../parts/button.tsx';
+import { ConfirmButton } from '../../parts/confirm.tsx';
 import { RowAction } from '../../parts/data-table/row-action.tsx';
 import { FindTable } from '../../parts/data-table/find-table.tsx';
 import type { DataColumn } from '../../parts/data-table/table-layout.ts';
 import { Empty } from '../../parts/empty.tsx';
-import { messageOf } from '../../parts/notice.tsx';
 import { plural, Time, timeWidth } from '../../parts/time.tsx';
-import { showToast } from '../../parts/toast.tsx';
+import { useSectionSearch } from './settings-form.tsx';
 import type { BackupJobs } from './use-backup-jobs.ts';
-
-const route = getRouteApi('/shell/settings/$section');
 
 interface BackupListProps {
   /** Undefined as long as they are on their way. */
@@ -37,58 +34,45 @@ interface BackupRow extends Backup {
 
 /** The stored backups, and what can be done with each. */
 export function BackupList({ backups, error, onRetry, jobs }: BackupListProps) {
-  const { find = '', sort = '-modified' } = route.useSearch();
-  const navigate = route.useNavigate();
-  const set = (change: { readonly find?: string; readonly sort?: string }): void =>
-    void navigate({ search: (before) => ({ ...before, ...change }), replace: true });
+  const [{ find = '', sort = '-modified' }, set] = useSectionSearch();
   // Only of these: the answers of the jobs come every second while one runs.
   const isBusy = jobs.running !== undefined;
   const verification = jobs.status?.lastVerification ?? null;
   const verified = verification === null || verification.byOperator ? undefined : verification;
-  const [restoring, setRestoring] = useState<string>();
   const { backup: verifiedBackup, ended: verifiedAt } = verified ?? { backup: '', ended: '' };
   const columns = useMemo(
     () => columnsOf((name) => (name === verifiedBackup ? verifiedAt : '')),
     [verifiedBackup, verifiedAt],
   );
   return (
-    <>
-      <FindTable
-        name="backups"
-        label="Backups"
-        countOf={(count) => plural(count, 'backup')}
-        columns={[...columns, actionsOf({ isBusy, jobs, onRestore: setRestoring })]}
-        rows={backups?.map((backup) => ({ ...backup, id: backup.key }))}
-        error={error}
-        onRetry={onRetry}
-        sort={sort}
-        onSort={(next) => set({ sort: next })}
-        find={{
-          text: find,
-          label: 'Find a backup',
-          placeholder: 'Find by name',
-          textsOf: ({ key }) => [key],
-          onFind: (next) => set({ find: next }),
-        }}
-        none={<NoBackups />}
-        renderBulk={(rows, clear) => <DeleteBackups rows={rows} isDisabled={isBusy} onDone={clear} />}
-      />
-      {restoring !== undefined && (
-        <ConfirmRestore name={restoring} jobs={jobs} onClose={() => setRestoring(undefined)} />
-      )}
-    </>
-  );
-}
-
-function NoBackups() {
-  return (
-    <Empty
-      icon={Archive}
-      title="No backups yet"
-      code={`curl -X POST ${apiUrl}/api/backups \\\n  -H "Authorization: $TOKEN"`}
-    >
-      A backup holds all records, files, accounts, keys and webhooks of this instance at one moment.
-    </Empty>
+    <FindTable
+      name="backups"
+      label="Backups"
+      countOf={(count) => plural(count, 'backup')}
+      columns={[...columns, actionsOf({ isBusy, jobs })]}
+      rows={backups?.map((backup) => ({ ...backup, id: backup.key }))}
+      error={error}
+      onRetry={onRetry}
+      sort={sort}
+      onSort={(next) => set({ sort: next })}
+      find={{
+        text: find,
+        label: 'Find a backup',
+        placeholder: 'Find by name',
+        textsOf: ({ key }) => [key],
+        onFind: (next) => set({ find: next }),
+      }}
+      none={
+        <Empty
+          icon={Archive}
+          title="No backups yet"
+          code={`curl -X POST ${apiUrl}/api/backups \\\n  -H "Authorization: $TOKEN"`}
+        >
+          A backup holds all records, files, accounts, keys and webhooks of this instance at one moment.
+        </Empty>
+      }
+      renderBulk={(rows, clear) => <DeleteBackups rows={rows} isDisabled={isBusy} onDone={clear} />}
+    />
   );
 }
 
@@ -136,7 +120,6 @@ function columnsOf(verifiedAt: (name: string) => string): readonly DataColumn<Ba
 interface ActionsProps {
   readonly isBusy: boolean;
   readonly jobs: BackupJobs;
-  readonly onRestore: (name: string) => void;
 }
 
 function actionsOf(props: ActionsProps): DataColumn<BackupRow> {
@@ -149,13 +132,19 @@ function actionsOf(props: ActionsProps): DataColumn<BackupRow> {
   };
 }
 
-function BackupActions({ name, isBusy, jobs, onRestore }: ActionsProps & { readonly name: string }) {
+function BackupActions({ name, isBusy, jobs }: ActionsProps & { readonly name: string }) {
+  const { attempt } = useToastedAttempt();
   // Keys get no token for a link, which a download by the browser needs.
   const hasDownload = useSession()?.key === undefined;
   return (
     <span className="data-actions">
       {hasDownload && (
-        <IconButton icon={Download} small label={`Download ${name}`} onClick={() => void download(name)} />
+        <IconButton
+          icon={Download}
+          small
+          label={`Download ${name}`}
+          onClick={() => attempt(async () => download(name))}
+        />
       )}
       <IconButton
         icon={ShieldCheck}
@@ -165,47 +154,30 @@ function BackupActions({ name, isBusy, jobs, onRestore }: ActionsProps & { reado
         onClick={() => void jobs.start({ kind: 'verify', backup: name })}
       />
       <DeleteBackups rows={[{ key: name }]} isDisabled={isBusy} isSmall />
-      <Button aria-label={`Restore ${name}`} disabled={isBusy} onClick={() => onRestore(name)}>
-        Restore …
-      </Button>
+      <ConfirmButton
+        label="Restore …"
+        button={{ 'aria-label': `Restore ${name}`, disabled: isBusy }}
+        title={`Restore ${name}?`}
+        action="Restore the instance"
+        typed={name}
+        onConfirm={async () => {
+          // It shows its progress on the page, where it can also fail.
+          void jobs.start({ kind: 'restore', backup: name });
+          await Promise.resolve();
+        }}
+      >
+        Changes made after this backup are lost. Requests get a 503 for a few seconds. For a day, the operator
+        can still bring back the replaced instance.
+      </ConfirmButton>
     </span>
   );
 }
 
 async function download(name: string): Promise<void> {
-  try {
-    const link = document.createElement('a');
-    link.href = await downloadUrl(name);
-    link.download = name;
-    link.click();
-  } catch (error) {
-    showToast(messageOf(error), 'failed');
-  }
-}
-
-interface ConfirmRestoreProps {
-  readonly name: string;
-  readonly jobs: BackupJobs;
-  readonly onClose: () => void;
-}
-
-function ConfirmRestore({ name, jobs, onClose }: ConfirmRestoreProps) {
-  return (
-    <Confirm
-      title={`Restore ${name}?`}
-      action="Restore the instance"
-      typed={name}
-      onClose={onClose}
-      onConfirm={async () => {
-        // It shows its progress on the page, where it can also fail.
-        void jobs.start({ kind: 'restore', backup: name });
-        await Promise.resolve();
-      }}
-    >
-      Changes made after this backup are lost. Requests get a 503 for a few seconds. For a day, the operator
-      can still bring back the replaced instance.
-    </Confirm>
-  );
+  const link = document.createElement('a');
+  link.href = await downloadUrl(name);
+  link.download = name;
+  link.click();
 }
 
 interface DeleteBackupsProps {

@@ -1,5 +1,4 @@
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
 import { backupsQuery } from '../../api/backups.ts';
 import type { Settings } from '../../api/settings.ts';
 import { Notice } from '../../parts/notice.tsx';
@@ -8,13 +7,12 @@ import { BackupList } from './backup-list.tsx';
 import { BackupSchedule } from './backup-schedule.tsx';
 import { BackupStatusView } from './backup-status-view.tsx';
 import { Group } from '../../parts/form/group.tsx';
+import { useSectionSearch } from './settings-form.tsx';
 import { useBackupJobs } from './use-backup-jobs.ts';
-
-const route = getRouteApi('/shell/settings/$section');
 
 /** Backups of the instance: the last and the next one, all that are stored, and when and where they are made. */
 export function BackupSection({ settings }: { readonly settings: Settings }) {
-  const { restored } = route.useSearch();
+  const [{ restored }] = useSectionSearch();
   const jobs = useBackupJobs();
   const { running } = jobs;
   const { data: backups, error, refetch } = useQuery(backupsQuery);

@@ -1,16 +1,13 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
-import { useState } from 'react';
 import { call } from '../../api/client.ts';
 import type { Schemas } from '../../api/schema.ts';
+import { useToastedAttempt } from '../../parts/attempt-form.tsx';
 import { Button } from '../../parts/button.tsx';
 import { DataTable } from '../../parts/data-table/data-table.tsx';
 import type { DataColumn } from '../../parts/data-table/table-layout.ts';
-import { messageOf } from '../../parts/notice.tsx';
 import { plural } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toast.tsx';
-
-const route = getRouteApi('/shell/settings/$section');
+import { useSectionSearch } from './settings-form.tsx';
 
 type Cron = Schemas['Cron'];
 
@@ -32,8 +29,7 @@ const titleOf = ({ id }: Cron): string => titles[id] ?? id;
 
 /** What runs on a schedule, and can be run at once. */
 export function CronSection() {
-  const { sort = '' } = route.useSearch();
-  const navigate = route.useNavigate();
+  const [{ sort = '' }, set] = useSectionSearch();
   const { data: crons, error, refetch } = useQuery(cronsQuery);
   return (
     <DataTable
@@ -45,7 +41,7 @@ export function CronSection() {
       error={error}
       onRetry={() => void refetch()}
       sort={sort}
-      onSort={(next) => void navigate({ search: { sort: next }, replace: true })}
+      onSort={(next) => set({ sort: next })}
       filters={<p className="soft">Schedules are in UTC.</p>}
       empty={<p className="data-empty soft">No scheduled jobs</p>}
     />
@@ -64,20 +60,14 @@ const columns: readonly DataColumn<Cron>[] = [
 ];
 
 function RunNow({ cron }: { readonly cron: Cron }) {
-  const [isBusy, setBusy] = useState(false);
+  const { isBusy, attempt } = useToastedAttempt();
   const title = titleOf(cron);
   const run = async (): Promise<void> => {
-    setBusy(true);
-    try {
-      await call('POST /api/crons/{id}', { path: { id: cron.id } });
-      showToast(`${title}: started.`);
-    } catch (error) {
-      showToast(messageOf(error), 'failed');
-    }
-    setBusy(false);
+    await call('POST /api/crons/{id}', { path: { id: cron.id } });
+    showToast(`${title}: started.`);
   };
   return (
-    <Button aria-label={`Run now: ${title}`} disabled={isBusy} onClick={() => void run()}>
+    <Button aria-label={`Run now: ${title}`} disabled={isBusy} onClick={() => attempt(run)}>
       Run now
     </Button>
   );

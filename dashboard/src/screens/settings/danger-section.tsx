@@ -1,93 +1,72 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useState, type ReactNode } from 'react';
 import { call, type Collection } from '../../api/client.ts';
 import { useLoadedCollections } from '../../api/collections.ts';
-import { Button } from '../../parts/button.tsx';
-import { Confirm } from '../../parts/confirm.tsx';
-import { showToast } from '../../parts/toast.tsx';
+import { ConfirmButton } from '../../parts/confirm.tsx';
+import { DataTable } from '../../parts/data-table/data-table.tsx';
+import type { DataColumn } from '../../parts/data-table/table-layout.ts';
 import { Group } from '../../parts/form/group.tsx';
+import { plural } from '../../parts/time.tsx';
 
-type Danger = { readonly kind: 'logs' } | { readonly kind: 'sessions'; readonly collection: Collection };
+const columns: readonly DataColumn<Collection>[] = [
+  { id: 'name', label: 'Collection', size: 160, kind: 'main', cell: ({ name }) => name },
+  {
+    id: 'whose',
+    label: 'Whose sessions',
+    size: 240,
+    kind: 'wide',
+    cell: ({ name }) => (name === '_superusers' ? 'Your own session too.' : 'Accounts of this collection.'),
+  },
+  {
+    id: 'actions',
+    label: 'Actions',
+    size: 170,
+    kind: 'number',
+    cell: (row) => <EndSessions collection={row} />,
+  },
+];
 
 /** What nothing brings back. Each wants its name first. */
 export function DangerSection() {
-  const [danger, setDanger] = useState<Danger>();
-  const accounts = useLoadedCollections()?.filter(({ type }) => type === 'auth') ?? [];
   return (
     <>
       <Group
         title="End all sessions"
         lead="Replaces the token secret of a collection. Everyone in it must sign in again, and links in emails already sent stop working."
       >
-        <ul className="panel settings-list">
-          {accounts.map((collection) => (
-            <DangerRow
-              key={collection.id}
-              name={collection.name}
-              action="End the sessions …"
-              onSelect={() => setDanger({ kind: 'sessions', collection })}
-            >
-              {collection.name === '_superusers' ? 'Your own session too.' : 'Accounts of this collection.'}
-            </DangerRow>
-          ))}
-        </ul>
+        <DataTable
+          name="sessions"
+          label="Collections of accounts"
+          countOf={(count) => plural(count, 'collection')}
+          columns={columns}
+          rows={useLoadedCollections()?.filter(({ type }) => type === 'auth')}
+          empty={null}
+        />
       </Group>
-      <Group title="Delete the request log">
-        <ul className="panel settings-list">
-          <DangerRow
-            name="All entries"
-            action="Delete the entries …"
-            onSelect={() => setDanger({ kind: 'logs' })}
-          >
-            The audit log stays.
-          </DangerRow>
-        </ul>
+      <Group title="Delete the request log" lead="The audit log stays.">
+        <DeleteLog />
       </Group>
-      {danger?.kind === 'logs' && <ForgetLogs onClose={() => setDanger(undefined)} />}
-      {danger?.kind === 'sessions' && (
-        <EndSessions collection={danger.collection} onClose={() => setDanger(undefined)} />
-      )}
     </>
   );
 }
 
-interface DangerRowProps {
-  readonly name: string;
-  readonly action: string;
-  readonly onSelect: () => void;
-  readonly children: ReactNode;
-}
-
-function DangerRow({ name, action, onSelect, children }: DangerRowProps) {
-  return (
-    <li className="settings-row">
-      <span className="settings-row-main">
-        <span className="settings-row-title cut">{name}</span>
-        <span className="soft">{children}</span>
-      </span>
-      <Button onClick={onSelect} aria-label={`${action} ${name}`}>
-        {action}
-      </Button>
-    </li>
-  );
-}
-
-function ForgetLogs({ onClose }: { readonly onClose: () => void }) {
+function DeleteLog() {
   const queries = useQueryClient();
   return (
-    <Confirm
-      title="Delete all entries of the request log?"
-      action="Delete them"
-      typed="request log"
-      onClose={onClose}
-      onConfirm={async () => {
-        await call('DELETE /api/logs');
-        await queries.invalidateQueries({ queryKey: ['logs'] });
-        showToast('The request log is empty.');
-      }}
-    >
-      The request log is permanently deleted.
-    </Confirm>
+    <div>
+      <ConfirmButton
+        label="Delete the entries …"
+        title="Delete all entries of the request log?"
+        action="Delete them"
+        typed="request log"
+        done="The request log is empty."
+        onConfirm={async () => {
+          await call('DELETE /api/logs');
+          await queries.invalidateQueries({ queryKey: ['logs'] });
+        }}
+      >
+        The request log is permanently deleted.
+      </ConfirmButton>
+    </div>
   );
 }
 
@@ -99,27 +78,22 @@ const tokenKinds = [
   'fileToken',
 ] as const;
 
-function EndSessions({
-  collection: { id, name },
-  onClose,
-}: {
-  readonly collection: Collection;
-  readonly onClose: () => void;
-}) {
+function EndSessions({ collection: { id, name } }: { readonly collection: Collection }) {
   return (
-    <Confirm
+    <ConfirmButton
+      label="End the sessions …"
+      button={{ 'aria-label': `End the sessions … ${name}` }}
       title={`End all sessions of ${name}?`}
       action="End the sessions"
       typed={name}
-      onClose={onClose}
+      done={`All sessions of ${name} have ended.`}
       onConfirm={async () => {
         const body = Object.fromEntries(tokenKinds.map((kind) => [kind, { secret: newSecret() }]));
         await call('PATCH /api/collections/{collection}', { path: { collection: id }, body });
-        showToast(`All sessions of ${name} have ended.`);
       }}
     >
       Existing tokens and links stop working.
-    </Confirm>
+    </ConfirmButton>
   );
 }
 

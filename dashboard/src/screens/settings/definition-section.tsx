@@ -6,8 +6,9 @@ import { useLoadedCollections } from '../../api/collections.ts';
 import { readBlob } from '../../api/read-blob.ts';
 import type { Schemas } from '../../api/schema.ts';
 import { saveBlob } from '../../browser/save-blob.ts';
+import { useAttempt } from '../../parts/attempt-form.tsx';
 import { Button } from '../../parts/button.tsx';
-import { Confirm } from '../../parts/confirm.tsx';
+import { ConfirmButton } from '../../parts/confirm.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { LabelledField } from '../../parts/labelled-field.tsx';
 import { useIsLocked } from '../../parts/lock.tsx';
@@ -33,15 +34,9 @@ export function DefinitionSection() {
 
 function ExportGroup({ collections }: { readonly collections: readonly Collection[] }) {
   const text = JSON.stringify(collections, null, 2);
-  const [error, setError] = useState<unknown>();
-  const saveTypes = async (): Promise<void> => {
-    setError(undefined);
-    try {
-      saveBlob(await readBlob(client, '/api/collections/meta/types'), 'chancery-types.ts');
-    } catch (failure) {
-      setError(failure);
-    }
-  };
+  const { error, attempt } = useAttempt();
+  const saveTypes = async (): Promise<void> =>
+    saveBlob(await readBlob(client, '/api/collections/meta/types'), 'chancery-types.ts');
   return (
     <Group
       title="Export"
@@ -56,7 +51,7 @@ function ExportGroup({ collections }: { readonly collections: readonly Collectio
           Download collections.json
         </Button>
         <CopyButton text={text} label="Copy the definitions" small={false} />
-        <Button icon={Download} onClick={() => void saveTypes()}>
+        <Button icon={Download} onClick={() => attempt(saveTypes)}>
           Download types
         </Button>
       </div>
@@ -68,22 +63,17 @@ function ExportGroup({ collections }: { readonly collections: readonly Collectio
 function ImportGroup() {
   const [text, setText] = useState('');
   const [deletesMissing, setDeletesMissing] = useState(false);
-  const [error, setError] = useState<unknown>();
+  const { error, attempt, forget } = useAttempt();
   const [plan, setPlan] = useState<{ readonly body: ImportBody; readonly plan: Schemas['ImportPlan'] }>();
   const edit = (next: string): void => {
     setText(next);
     setPlan(undefined);
-    setError(undefined);
+    forget();
   };
   const show = async (): Promise<void> => {
     setPlan(undefined);
-    setError(undefined);
-    try {
-      const body = { collections: readCollections(text), deleteMissing: deletesMissing };
-      setPlan({ body, plan: await call('POST /api/collections/import/plan', { body }) });
-    } catch (failure) {
-      setError(failure);
-    }
+    const body = { collections: readCollections(text), deleteMissing: deletesMissing };
+    setPlan({ body, plan: await call('POST /api/collections/import/plan', { body }) });
   };
   return (
     <Group title="Import" lead="You’ll review the changes first. They apply together or not at all.">
@@ -102,24 +92,23 @@ function ImportGroup() {
       {error !== undefined && <ImportFailure error={error} />}
       {plan === undefined ? (
         <div>
-          <Button disabled={text.trim() === ''} onClick={() => void show()}>
+          <Button disabled={text.trim() === ''} onClick={() => attempt(show)}>
             Review changes
           </Button>
         </div>
       ) : (
-        <PlanReview {...plan} onDone={() => edit('')} onFailure={setError} />
+        <PlanReview {...plan} onDone={() => edit('')} />
       )}
     </Group>
   );
 }
 
-function DefinitionText({
-  text,
-  onEdit,
-}: {
+interface DefinitionTextProps {
   readonly text: string;
   readonly onEdit: (text: string) => void;
-}) {
+}
+
+function DefinitionText({ text, onEdit }: DefinitionTextProps) {
   const id = useId();
   return (
     <LabelledField
@@ -188,12 +177,11 @@ interface PlanReviewProps {
   readonly body: ImportBody;
   readonly plan: Schemas['ImportPlan'];
   readonly onDone: () => void;
-  readonly onFailure: (error: unknown) => void;
 }
 
-function PlanReview({ body, plan, onDone, onFailure }: PlanReviewProps) {
+function PlanReview({ body, plan, onDone }: PlanReviewProps) {
   const queries = useQueryClient();
-  const [isAsking, setIsAsking] = useState(false);
+  const { error, attempt } = useAttempt();
   const loss = lossOf(plan);
   const run = async (): Promise<void> => {
     await call('PUT /api/collections/import', { body });
@@ -205,26 +193,26 @@ function PlanReview({ body, plan, onDone, onFailure }: PlanReviewProps) {
   return (
     <>
       <ImportPlanView plan={plan} />
+      {error !== undefined && <ImportFailure error={error} />}
       {!isNothing && (
         <div>
-          <Button
-            tone={loss === '' ? 'primary' : 'danger'}
-            onClick={() => (loss === '' ? void run().catch(onFailure) : setIsAsking(true))}
-          >
-            {loss === '' ? 'Import' : 'Import …'}
-          </Button>
+          {loss === '' ? (
+            <Button tone="primary" onClick={() => attempt(run)}>
+              Import
+            </Button>
+          ) : (
+            <ConfirmButton
+              label="Import …"
+              button={{ tone: 'danger' }}
+              title="Import and lose data?"
+              action="Import"
+              typed="import"
+              onConfirm={run}
+            >
+              {loss}
+            </ConfirmButton>
+          )}
         </div>
-      )}
-      {isAsking && (
-        <Confirm
-          title="Import and lose data?"
-          action="Import"
-          typed="import"
-          onClose={() => setIsAsking(false)}
-          onConfirm={run}
-        >
-          {loss}
-        </Confirm>
       )}
     </>
   );

@@ -3,58 +3,79 @@ import CirclePlus from 'lucide-react/icons/circle-plus';
 import PencilLine from 'lucide-react/icons/pencil-line';
 import type { Collection } from '../../api/client.ts';
 import type { Schemas } from '../../api/schema.ts';
+import { DataTable } from '../../parts/data-table/data-table.tsx';
+import type { DataColumn } from '../../parts/data-table/table-layout.ts';
 import { Notice } from '../../parts/notice.tsx';
+import { plural } from '../../parts/time.tsx';
 
 type Plan = Schemas['ImportPlan'];
 
+interface PlanRow {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: 'delete' | 'create' | 'change';
+  readonly tone: 'failed' | 'ok' | 'retrying';
+  readonly details: readonly string[];
+}
+
+const icons = { delete: CircleMinus, create: CirclePlus, change: PencilLine };
+
+const columns: readonly DataColumn<PlanRow>[] = [
+  {
+    id: 'kind',
+    label: 'Change',
+    size: 100,
+    cell: ({ kind, tone }) => {
+      const Icon = icons[kind];
+      return (
+        <span className="badge" data-tone={tone}>
+          <Icon size={14} aria-hidden />
+          {kind}
+        </span>
+      );
+    },
+  },
+  { id: 'name', label: 'Collection', size: 140, kind: 'main', cell: ({ name }) => name },
+  {
+    id: 'details',
+    label: 'Details',
+    size: 320,
+    kind: 'wide',
+    cell: ({ details }) => details.map((text) => <div key={text}>{text}</div>),
+  },
+];
+
 /** What an import would change, collection by collection. */
-export function ImportPlanView({ plan: { created, changed, deleted } }: { readonly plan: Plan }) {
-  if (created.length + changed.length + deleted.length === 0)
-    return <Notice tone="ok">No changes: everything is already like this.</Notice>;
+export function ImportPlanView({ plan }: { readonly plan: Plan }) {
+  const rows = rowsOf(plan);
+  if (rows.length === 0) return <Notice tone="ok">No changes: everything is already like this.</Notice>;
   return (
-    <ul className="panel settings-list" aria-label="What would change">
-      {deleted.map(({ id, name }) => (
-        <li key={id} className="settings-row">
-          <span className="badge" data-tone="failed">
-            <CircleMinus size={14} aria-hidden />
-            delete
-          </span>
-          <span className="settings-row-main">
-            <span className="settings-row-title">{name}</span>
-            <span className="soft">with all of its records and files</span>
-          </span>
-        </li>
-      ))}
-      {created.map(({ id, name, fields }) => (
-        <li key={id} className="settings-row">
-          <span className="badge" data-tone="ok">
-            <CirclePlus size={14} aria-hidden />
-            create
-          </span>
-          <span className="settings-row-main">
-            <span className="settings-row-title">{name}</span>
-            <span className="soft">{fields.map((field) => field.name).join(', ')}</span>
-          </span>
-        </li>
-      ))}
-      {changed.map(({ before, after }) => (
-        <li key={before.id} className="settings-row">
-          <span className="badge" data-tone={lostFields(before, after).length > 0 ? 'failed' : 'retrying'}>
-            <PencilLine size={14} aria-hidden />
-            change
-          </span>
-          <span className="settings-row-main">
-            <span className="settings-row-title">{after.name}</span>
-            {changesOf(before, after).map((text) => (
-              <span key={text} className="soft">
-                {text}
-              </span>
-            ))}
-          </span>
-        </li>
-      ))}
-    </ul>
+    <DataTable
+      name="import-plan"
+      label="What would change"
+      countOf={(count) => plural(count, 'collection')}
+      columns={columns}
+      rows={rows}
+      empty={null}
+    />
   );
+}
+
+function rowsOf({ created, changed, deleted }: Plan): readonly PlanRow[] {
+  return [
+    ...deleted.map(({ id, name }): PlanRow => {
+      const details = ['with all of its records and files'];
+      return { id, name, kind: 'delete', tone: 'failed', details };
+    }),
+    ...created.map(({ id, name, fields }): PlanRow => {
+      const details = [fields.map((field) => field.name).join(', ')];
+      return { id, name, kind: 'create', tone: 'ok', details };
+    }),
+    ...changed.map(({ before, after }): PlanRow => {
+      const tone = lostFields(before, after).length > 0 ? 'failed' : 'retrying';
+      return { id: before.id, name: after.name, kind: 'change', tone, details: changesOf(before, after) };
+    }),
+  ];
 }
 
 /** What an import would lose for good, in a sentence; empty for nothing. */

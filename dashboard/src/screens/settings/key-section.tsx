@@ -13,6 +13,7 @@ import { FindTable } from '../../parts/data-table/find-table.tsx';
 import type { DataColumn } from '../../parts/data-table/table-layout.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { parseTime, plural, Time, timeWidth } from '../../parts/time.tsx';
+import { useSectionSearch } from './settings-form.tsx';
 import { KeyForm } from './key-form.tsx';
 
 const route = getRouteApi('/shell/settings/$section');
@@ -68,10 +69,7 @@ interface KeyTableProps {
 }
 
 function KeyTable({ keys, error, onRetry }: KeyTableProps) {
-  const { find = '', sort = '-created' } = route.useSearch();
-  const navigate = route.useNavigate();
-  const set = (change: { readonly find?: string; readonly sort?: string }): void =>
-    void navigate({ search: (before) => ({ ...before, ...change }), replace: true });
+  const [{ find = '', sort = '-created' }, set] = useSectionSearch();
   const collections = useLoadedCollections();
   const columns = useMemo(() => columnsOf(collections ?? []), [collections]);
   return (

@@ -1,12 +1,17 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { call, Failure } from '../../api/client.ts';
+import { call } from '../../api/client.ts';
 import { choicesOf } from '../../api/members-of.ts';
+import type { Schemas } from '../../api/schema.ts';
 import type { Settings } from '../../api/settings.ts';
 import { Button } from '../../parts/button.tsx';
 import { Notice } from '../../parts/notice.tsx';
-import { Time } from '../../parts/time.tsx';
+import { DataTable } from '../../parts/data-table/data-table.tsx';
+import type { DataColumn } from '../../parts/data-table/table-layout.ts';
+import { timeColumn } from '../../parts/data-table/time-column.tsx';
+import { isAbsent } from '../../parts/loaded.tsx';
+import { plural } from '../../parts/time.tsx';
 import type { Part } from '../../parts/form/field.ts';
 import { Group } from '../../parts/form/group.tsx';
 import type { Form } from '../../parts/form/use-form.ts';
@@ -108,10 +113,33 @@ export function MailSection({ settings }: SectionProps) {
   );
 }
 
+type KeptMail = Schemas['Mail'] & { readonly id: string };
+
+const mailColumns: readonly DataColumn<KeptMail>[] = [
+  { id: 'subject', label: 'Subject', size: 200, kind: 'main', cell: ({ subject }) => subject },
+  { id: 'to', label: 'To', size: 180, cell: ({ to }) => to },
+  {
+    id: 'result',
+    label: 'Result',
+    size: 140,
+    kind: 'wide',
+    cell: ({ result, reason }) => (
+      <>
+        <span className="badge" data-tone={result === 'failed' ? 'failed' : 'ok'}>
+          {result}
+        </span>
+        {result === 'failed' && ` ${reason}`}
+      </>
+    ),
+  },
+  { ...timeColumn, sort: ({ created }) => created },
+];
+
 /** The last mails of a development server, which keeps them. Any other does not, and says so by a 404. */
 function KeptMails() {
   const [isWanted, setIsWanted] = useState(false);
-  const { data, error } = useQuery({
+  const [sort, setSort] = useState('-created');
+  const { data, error, refetch } = useQuery({
     queryKey: ['mails'],
     queryFn: async ({ signal }) => (await call('GET /api/mails', { signal })).items,
     enabled: isWanted,
@@ -122,35 +150,25 @@ function KeptMails() {
       title="Last mails"
       lead="A development server (--dev) keeps the last emails, so you need no mail server."
     >
-      {error instanceof Failure && error.status === 404 && (
-        <Notice>This server was not started with --dev, so it keeps no mails.</Notice>
-      )}
-      {data?.length === 0 && <Notice>No mail has been sent since the server started.</Notice>}
-      {data !== undefined && data.length > 0 && (
-        <ul className="panel settings-list">
-          {data.map(({ created, to, subject, result, reason }) => (
-            <li key={`${created}${to}${subject}`} className="settings-row">
-              <span className="settings-row-main">
-                <span className="cut">{subject}</span>
-                <span className="soft cut">
-                  to {to}
-                  {result === 'failed' && `: ${reason}`}
-                </span>
-              </span>
-              <span className="badge" data-tone={result === 'failed' ? 'failed' : 'ok'}>
-                {result}
-              </span>
-              <span className="soft">
-                <Time value={created} />
-              </span>
-            </li>
-          ))}
-        </ul>
-      )}
-      {data === undefined && error === null && (
+      {!isWanted && (
         <div>
           <Button onClick={() => setIsWanted(true)}>Show the last mails</Button>
         </div>
+      )}
+      {isAbsent(error) && <Notice>This server was not started with --dev, so it keeps no mails.</Notice>}
+      {isWanted && !isAbsent(error) && (
+        <DataTable
+          name="mails"
+          label="Last mails"
+          countOf={(count) => plural(count, 'mail')}
+          columns={mailColumns}
+          rows={data?.map((mail, index) => ({ ...mail, id: String(index) }))}
+          error={error}
+          onRetry={() => void refetch()}
+          sort={sort}
+          onSort={setSort}
+          empty={<Notice>No mail has been sent since the server started.</Notice>}
+        />
       )}
     </Group>
   );

@@ -5,13 +5,16 @@ import { endpointsQuery } from '../../api/last-day.ts';
 import { choicesOf } from '../../api/members-of.ts';
 import type { Schemas } from '../../api/schema.ts';
 import type { Settings } from '../../api/settings.ts';
+import { useToastedAttempt } from '../../parts/attempt-form.tsx';
 import { Button } from '../../parts/button.tsx';
+import { DataTable } from '../../parts/data-table/data-table.tsx';
+import type { DataColumn } from '../../parts/data-table/table-layout.ts';
 import { Code } from '../../parts/code.tsx';
 import type { Choice, Part, Values } from '../../parts/form/field.ts';
 import { FormView } from '../../parts/form/form-view.tsx';
 import { Group } from '../../parts/form/group.tsx';
 import { useForm } from '../../parts/form/use-form.ts';
-import { FailureNotice, messageOf, Notice } from '../../parts/notice.tsx';
+import { Notice } from '../../parts/notice.tsx';
 import { plural, Time } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toast.tsx';
 import { endpointChoices } from './endpoint-choices.ts';
@@ -145,56 +148,66 @@ function NewLink() {
   );
 }
 
+const linkColumns: readonly DataColumn<PortalLink>[] = [
+  {
+    id: 'endpoints',
+    label: 'Endpoints',
+    size: 150,
+    kind: 'main',
+    cell: ({ owner, endpoints }) => owner || plural(endpoints?.length ?? 0, 'endpoint'),
+  },
+  {
+    id: 'may',
+    label: 'Access',
+    size: 110,
+    cell: ({ scopes }) => (scopes.includes('webhooks:write') ? 'May change' : 'Reads only'),
+  },
+  {
+    id: 'state',
+    label: 'State',
+    size: 260,
+    kind: 'wide',
+    cell: ({ opened, expires, ends }) => (
+      <>
+        {opened === '' ? 'Not opened, until ' : 'Open until '}
+        <Time value={opened === '' ? expires : ends} />
+      </>
+    ),
+  },
+  { id: 'actions', label: 'Actions', size: 100, kind: 'number', cell: (link) => <EndLink link={link} /> },
+];
+
 function Links() {
   const { data, error, refetch } = useQuery(linksQuery);
+  const isPart = data !== undefined && data.totalItems > data.items.length;
   return (
     <Group title="Links and open portals">
-      {error !== null && <FailureNotice error={error} onRetry={() => void refetch()} />}
-      {data?.items.length === 0 && <p className="soft">None. Links that expired unused are not shown.</p>}
-      {data !== undefined && data.items.length > 0 && (
-        <ul className="panel settings-list" aria-label="Links and open portals">
-          {data.items.map((link) => (
-            <LinkRow key={link.id} link={link} />
-          ))}
-        </ul>
-      )}
-      {data !== undefined && data.totalItems > data.items.length && (
-        <p className="soft">
-          The latest {linksMax} of {data.totalItems.toLocaleString('en')}.
-        </p>
-      )}
+      <DataTable
+        name="portal-links"
+        label="Links and open portals"
+        countOf={(count) => plural(count, 'link')}
+        columns={linkColumns}
+        rows={data?.items}
+        error={error}
+        onRetry={() => void refetch()}
+        note={isPart ? `The latest ${linksMax} of ${data.totalItems.toLocaleString('en')}.` : undefined}
+        empty={<p className="soft">None. Links that expired unused are not shown.</p>}
+      />
     </Group>
   );
 }
 
-function LinkRow({
-  link: { id, endpoints, owner, scopes, opened, expires, ends },
-}: {
-  readonly link: PortalLink;
-}) {
+function EndLink({ link: { id, opened } }: { readonly link: PortalLink }) {
   const queries = useQueryClient();
+  const { isBusy, attempt } = useToastedAttempt();
   const remove = async (): Promise<void> => {
-    try {
-      await call('DELETE /api/webhooks/portal-links/{id}', { path: { id } });
-      showToast(opened === '' ? 'The link is revoked.' : 'The portal is closed.');
-      await queries.invalidateQueries({ queryKey: linksQuery.queryKey });
-    } catch (error) {
-      showToast(messageOf(error));
-    }
+    await call('DELETE /api/webhooks/portal-links/{id}', { path: { id } });
+    showToast(opened === '' ? 'The link is revoked.' : 'The portal is closed.');
+    await queries.invalidateQueries({ queryKey: linksQuery.queryKey });
   };
   return (
-    <li className="settings-row">
-      <span className="settings-row-main">
-        <span className="settings-row-title cut">{owner || plural(endpoints?.length ?? 0, 'endpoint')}</span>
-        <span className="soft settings-row-note">
-          {scopes.includes('webhooks:write') ? 'May change' : 'Reads only'}
-          <span>
-            {opened === '' ? 'Not opened, until ' : 'Open until '}
-            <Time value={opened === '' ? expires : ends} />
-          </span>
-        </span>
-      </span>
-      <Button onClick={() => void remove()}>{opened === '' ? 'Revoke' : 'Close'}</Button>
-    </li>
+    <Button disabled={isBusy} onClick={() => attempt(remove)}>
+      {opened === '' ? 'Revoke' : 'Close'}
+    </Button>
   );
 }

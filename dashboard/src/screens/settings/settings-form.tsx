@@ -1,4 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { backupsKey } from '../../api/backups.ts';
 import { call } from '../../api/client.ts';
@@ -8,6 +9,18 @@ import { FormView } from '../../parts/form/form-view.tsx';
 import { type Form, useForm } from '../../parts/form/use-form.ts';
 import { showToast } from '../../parts/toast.tsx';
 import type { SectionName } from './sections.ts';
+import { decodeSettingsSearch, type SettingsSearch } from './settings-search.ts';
+
+const route = getRouteApi('/shell/settings/$section');
+
+/** What the address of a section holds, and what changes a part of it. */
+export function useSectionSearch() {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const set = (change: { readonly [Name in keyof SettingsSearch]?: string | undefined }): void =>
+    void navigate({ search: (before) => decodeSettingsSearch({ ...before, ...change }), replace: true });
+  return [search, set] as const;
+}
 
 export interface SectionProps {
   readonly settings: Settings;

@@ -1,36 +1,21 @@
+import { searchDecoder } from '../../parts/search-decoder.ts';
+
 /** What the address of the settings holds besides the section. */
-export interface SettingsSearch {
+export const decodeSettingsSearch = searchDecoder({
   /** The collection whose accounts or mails are set. */
-  readonly collection?: string;
+  collection: 'text',
   /** The mail whose template is shown. */
-  readonly template?: string;
+  template: 'text',
   /** What a list is narrowed to, and what it is sorted by. */
-  readonly find?: string;
-  readonly sort?: string;
-  /** Of the audit log. */
-  readonly filter?: string;
-  /** The id of the open entry of the audit log. */
-  readonly entry?: string;
+  find: 'text',
+  sort: 'text',
+  /** Of the audit log, and the id of its open entry. */
+  filter: 'text',
+  entry: 'text',
   /** A new API key is being made. */
-  readonly create?: 'yes';
+  create: ['yes'],
   /** The backup that the instance has just been restored from. */
-  readonly restored?: string;
-}
+  restored: 'text',
+});
 
-export function decodeSettingsSearch(search: Readonly<Record<string, unknown>>): SettingsSearch {
-  const { collection, template, find, sort, filter, entry, create, restored } = search;
-  return {
-    ...(isText(collection) && { collection }),
-    ...(isText(template) && { template }),
-    ...(isText(find) && { find }),
-    ...(isText(sort) && { sort }),
-    ...(isText(filter) && { filter }),
-    ...(isText(entry) && { entry }),
-    ...(create === 'yes' && { create }),
-    ...(isText(restored) && { restored }),
-  };
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
-}
+export type SettingsSearch = ReturnType<typeof decodeSettingsSearch>;

@@ -3,7 +3,8 @@ import { Link } from '@tanstack/react-router';
 import { healthQuery } from '../../api/last-day.ts';
 import { explainedChoicesOf } from '../../api/members-of.ts';
 import type { Settings } from '../../api/settings.ts';
-import { CopyButton } from '../../parts/copy-button.tsx';
+import { TextToCopy } from '../../parts/copy-button.tsx';
+import { Facts } from '../../parts/facts.tsx';
 import type { Part } from '../../parts/form/field.ts';
 import { Group } from '../../parts/form/group.tsx';
 import { bucketFields, BucketTest } from './bucket-test.tsx';
@@ -53,24 +54,22 @@ export function GeneralSection({ settings }: SectionProps) {
 function About() {
   const { data } = useQuery(healthQuery);
   if (data === undefined) return null;
-  const lines = [
-    ['Version', data.version ?? ''],
-    ['Engine', data.engine === 'postgres' ? 'PostgreSQL' : 'SQLite'],
-    ['Instance id', data.instanceId ?? ''],
-  ];
+  const { version = '', engine, instanceId = '' } = data;
+  const lines = {
+    Version: version,
+    Engine: engine === 'postgres' ? 'PostgreSQL' : 'SQLite',
+    'Instance id': instanceId,
+  };
   return (
     <Group title="About">
-      <dl className="details">
-        {lines.map(([name = '', value = '']) => (
-          <div key={name} className="detail-placeholder">
-            <dt>{name}</dt>
-            <dd>
-              <span className="detail-value mono">{value}</span>
-              <CopyButton text={value} label={`Copy: ${name}`} />
-            </dd>
-          </div>
-        ))}
-      </dl>
+      <Facts
+        items={Object.fromEntries(
+          Object.entries(lines).map(([name, text]) => [
+            name,
+            <TextToCopy key={name} text={text} label={`Copy: ${name}`} />,
+          ]),
+        )}
+      />
     </Group>
   );
 }

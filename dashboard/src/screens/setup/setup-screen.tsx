@@ -2,9 +2,10 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { Failure } from '../../api/client.ts';
 import { setUp } from '../../api/sign-in.ts';
+import { useAttempt } from '../../parts/attempt-form.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Entrance } from '../../parts/entrance.tsx';
-import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
+import { InputField } from '../../parts/labelled-field.tsx';
 import { FailureNotice, Notice } from '../../parts/notice.tsx';
 import { NewPassword } from '../../parts/password-input.tsx';
 
@@ -30,24 +31,18 @@ export function SetupScreen() {
 function SetupForm({ token }: { readonly token: string }) {
   const navigate = useNavigate();
   const [account, setAccount] = useState({ email: '', password: '', passwordConfirm: '' });
-  const [error, setError] = useState<unknown>();
-  const [isBusy, setIsBusy] = useState(false);
-  const submit = async (event: FormEvent): Promise<void> => {
+  const { error, isBusy, attempt } = useAttempt();
+  const submit = (event: FormEvent): void => {
     event.preventDefault();
-    setIsBusy(true);
-    setError(undefined);
-    try {
+    attempt(async () => {
       await setUp({ token, ...account });
       await navigate({ to: '/overview', replace: true });
-    } catch (failure) {
-      setError(failure);
-      setIsBusy(false);
-    }
+    });
   };
   const fields = error instanceof Failure ? error.fields : new Map<string, string>();
   const isUsed = error instanceof Failure && error.status === 403;
   return (
-    <form className="entrance-form" onSubmit={(event) => void submit(event)}>
+    <form className="entrance-form" onSubmit={submit}>
       {isUsed && (
         <Notice tone="failed">
           This link has expired: it works once, for 30 minutes. Restart the server for a new one, or sign in
@@ -55,20 +50,18 @@ function SetupForm({ token }: { readonly token: string }) {
         </Notice>
       )}
       {error !== undefined && !isUsed && fields.size === 0 && <FailureNotice error={error} />}
-      <LabelledField id="email" label="Email" error={fields.get('email')}>
-        <input
-          id="email"
-          name="email"
-          type="email"
-          className="input"
-          required
-          autoFocus
-          autoComplete="username"
-          value={account.email}
-          onChange={(event) => setAccount({ ...account, email: event.target.value })}
-          {...errorAttributes('email', fields.get('email'))}
-        />
-      </LabelledField>
+      <InputField
+        id="email"
+        label="Email"
+        error={fields.get('email')}
+        name="email"
+        type="email"
+        required
+        autoFocus
+        autoComplete="username"
+        value={account.email}
+        onText={(email) => setAccount({ ...account, email })}
+      />
       <NewPassword
         label="Password"
         help="At least 8 characters."

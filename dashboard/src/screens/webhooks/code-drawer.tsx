@@ -8,7 +8,7 @@ import { useAttempt } from '../../parts/attempt-form.tsx';
 import { Button } from '../../parts/button.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Drawer } from '../../parts/drawer.tsx';
-import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
+import { errorAttributes, InputField, LabelledField } from '../../parts/labelled-field.tsx';
 import { FailureNotice, Notice } from '../../parts/notice.tsx';
 import { Section } from '../../parts/section.tsx';
 import { newEndpoint } from './endpoint-parts.ts';
@@ -177,14 +177,14 @@ function Outcome({ made: { created, updated, deleted }, onClose }: OutcomeProps)
           {created.length} made, {updated.length} changed, {deleted.length} deleted.
         </Notice>
         {created.map(({ name, secret = '' }) => (
-          <LabelledField
+          <InputField
             key={name}
-            id={`secret-${name}`}
             label={`Secret of ${name}`}
             aside={<CopyButton text={secret} label={`Copy the secret of ${name}`} />}
-          >
-            <input id={`secret-${name}`} className="input mono" readOnly value={secret} />
-          </LabelledField>
+            isMono
+            readOnly
+            value={secret}
+          />
         ))}
       </div>
       <div className="drawer-foot">

@@ -1,4 +1,4 @@
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import BadgeCheck from 'lucide-react/icons/badge-check';
 import Pause from 'lucide-react/icons/pause';
 import Play from 'lucide-react/icons/play';
@@ -6,6 +6,7 @@ import { useState } from 'react';
 import { explainedChoicesOf } from '../../api/members-of.ts';
 import { type Backlog, endpointStatsQuery, useEndpointChange } from '../../api/endpoints.ts';
 import type { Endpoint } from '../../api/events.ts';
+import { useToastedAttempt } from '../../parts/attempt-form.tsx';
 import { Button } from '../../parts/button.tsx';
 import { ConfirmButton } from '../../parts/confirm.tsx';
 import { RadioList } from '../../parts/radio-list.tsx';
@@ -39,13 +40,13 @@ export function PauseResume({ endpoint }: OnEndpoint) {
 /** Sends one delivery to an endpoint that is away at once, instead of when it is tried next. */
 export function TryNow({ endpoint: { id } }: OnEndpoint) {
   const change = useEndpointChange();
-  const { mutate, isPending } = useMutation({
-    mutationFn: () => change('POST /api/webhooks/endpoints/{id}/resume', id, { backlog: 'drain' }),
-    onSuccess: () => showToast('Trying now.'),
-    onError: (error) => showToast(error.message, 'failed'),
-  });
+  const { isBusy, attempt } = useToastedAttempt();
+  const resume = async (): Promise<void> => {
+    await change('POST /api/webhooks/endpoints/{id}/resume', id, { backlog: 'drain' });
+    showToast('Trying now.');
+  };
   return (
-    <Button icon={Play} onClick={() => mutate()} disabled={isPending}>
+    <Button icon={Play} onClick={() => attempt(resume)} disabled={isBusy}>
       Try now
     </Button>
   );
@@ -54,15 +55,14 @@ export function TryNow({ endpoint: { id } }: OnEndpoint) {
 /** Asks the receiver of an account's endpoint again whether it wants webhooks. */
 function Verify({ endpoint: { id } }: OnEndpoint) {
   const change = useEndpointChange();
-  const { mutate, isPending } = useMutation({
-    mutationFn: () => change('POST /api/webhooks/endpoints/{id}/verify', id),
-    onSuccess: ({ status, statusReason }) =>
-      showToast(status === 'unverified' ? `Not verified: ${statusReason}` : 'Verified.'),
-    onError: (error) => showToast(error.message, 'failed'),
-  });
+  const { isBusy, attempt } = useToastedAttempt();
+  const verify = async (): Promise<void> => {
+    const { status, statusReason } = await change('POST /api/webhooks/endpoints/{id}/verify', id);
+    showToast(status === 'unverified' ? `Not verified: ${statusReason}` : 'Verified.');
+  };
   return (
-    <Button icon={BadgeCheck} tone="primary" onClick={() => mutate()} disabled={isPending}>
-      {isPending ? 'Asking …' : 'Verify'}
+    <Button icon={BadgeCheck} tone="primary" onClick={() => attempt(verify)} disabled={isBusy}>
+      {isBusy ? 'Asking …' : 'Verify'}
     </Button>
   );
 }
