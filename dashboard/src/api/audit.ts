@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { call, client } from './client.ts';
 import { allOf, typedCondition } from './expressions.ts';
-import type { Schemas } from './schema.ts';
+import type { Operations, Schemas } from './schema.ts';
 
 export type AuditEntry = Schemas['AuditEntry'];
 
@@ -14,16 +14,8 @@ export interface AuditSelection {
 /** The latest first. */
 export const auditSort = '-created';
 
-interface AuditRequest {
-  readonly filter: string;
-  readonly sort: string;
-  readonly page: number;
-  readonly perPage: number;
-  readonly skipTotal: true;
-}
-
 type AuditReader = (
-  query: AuditRequest,
+  query: Operations['GET /api/audit']['query'],
   signal: AbortSignal,
 ) => Promise<{ readonly items: readonly AuditEntry[] }>;
 

@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query';
 import { call, client } from './client.ts';
-import { type Attempt, conditionOf, type Delivery, type Event, type LogSelection } from './events.ts';
+import { conditionOf, type Event, type LogSelection } from './events.ts';
 import { isBoundToEndpoints, mayUse } from './session.ts';
 
 const waitingMs = 1_500;
@@ -133,33 +133,3 @@ export async function fetchSecret(endpoint: string): Promise<string> {
   const { secret } = await call('GET /api/webhooks/endpoints/{id}/secret', { path: { id: endpoint } });
   return secret;
 }
-
-/** `500, 500, 200`: what came of the attempts, with long runs in one. */
-export function attemptDigest({ attempts }: Pick<Delivery, 'attempts'>): string {
-  const runs: { readonly text: string; count: number }[] = [];
-  for (const { status, kind } of attempts) {
-    const text = status === null ? failureNames[kind] : String(status);
-    const last = runs.at(-1);
-    if (last?.text === text) last.count += 1;
-    else runs.push({ text, count: 1 });
-  }
-  return runs
-    .flatMap(({ text, count }) =>
-      count > longRun ? [`${text} × ${count}`] : Array<string>(count).fill(text),
-    )
-    .join(', ');
-}
-
-const longRun = 3;
-
-const failureNames: Readonly<Record<Attempt['kind'], string>> = {
-  success: 'ok',
-  status: 'status',
-  timeout: 'time-out',
-  dns: 'no such name',
-  connect: 'no connection',
-  tls: 'TLS failed',
-  refused: 'not allowed',
-  protocol: 'no HTTP',
-  proxy: 'proxy failed',
-};

@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { basePath, call, client } from './client.ts';
 import { allOf, typedCondition } from './expressions.ts';
-import type { Schemas } from './schema.ts';
+import type { Operations, Schemas } from './schema.ts';
 
 /** An entry of the request log. */
 export type Log = Schemas['Log'];
@@ -92,15 +92,10 @@ export function logQuery(id: string) {
   });
 }
 
-export interface HourOfLog {
-  /** When the hour begins. */
+/** What the log counts in an hour, which begins at `at`; `execTimeP95` is null where it has no request. */
+export type HourOfLog = Omit<Operations['GET /api/logs/stats']['answer'][number], 'date'> & {
   readonly at: Date;
-  readonly total: number;
-  readonly refused: number;
-  readonly failed: number;
-  /** In milliseconds; null where the hour has no request. */
-  readonly execTimeP95: number | null;
-}
+};
 
 /** How many entries of a kind hours have together; an hour that is not known has none. */
 export function sumOf(

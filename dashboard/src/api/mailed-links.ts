@@ -55,36 +55,19 @@ function isAddress(text: string): boolean {
   return text.length <= 255 && /^[^\s@]+@[^\s@]+$/.test(text);
 }
 
-export async function confirmVerification({ collection, text: token }: MailedToken): Promise<void> {
-  await call('POST /api/collections/{collection}/confirm-verification', {
-    path: { collection },
-    body: { token },
-  });
-}
-
 export interface NewPassword {
   readonly password: string;
   readonly passwordConfirm: string;
 }
 
-export async function confirmPasswordReset(
+/** Does what a mail is for, with what its page has asked for besides. */
+export async function confirmMailed(
+  action: MailedAction,
   { collection, text: token }: MailedToken,
-  passwords: NewPassword,
+  members: Partial<NewPassword> = {},
 ): Promise<void> {
-  await call('POST /api/collections/{collection}/confirm-password-reset', {
-    path: { collection },
-    body: { token, ...passwords },
-  });
-}
-
-export async function confirmEmailChange(
-  { collection, text: token }: MailedToken,
-  password: string,
-): Promise<void> {
-  await call('POST /api/collections/{collection}/confirm-email-change', {
-    path: { collection },
-    body: { token, password },
-  });
+  const body = { token, ...members };
+  await call(`POST /api/collections/{collection}/${action}`, { path: { collection }, body });
 }
 
 /** Asks for the same mail once more. A change of address can only be asked for by who is signed in. */

@@ -18,15 +18,8 @@ export interface Session {
   readonly key: KeyBounds | undefined;
 }
 
-/** What an API key may do, as `GET /api/keys/current` says. */
-export interface KeyBounds {
-  readonly scopes: readonly KeyScope[];
-  /** Ids of the collections whose records it reaches; null for all. */
-  readonly collections: readonly string[] | null;
-  /** Ids of the only endpoints that it reaches; null for all. */
-  readonly endpoints: readonly string[] | null;
-  readonly expires: string;
-}
+/** What an API key may do, and which collections and endpoints it reaches: null for all. As `GET /api/keys/current` says. */
+export type KeyBounds = Pick<Schemas['ApiKey'], 'scopes' | 'collections' | 'endpoints' | 'expires'>;
 
 /** True as long as a token is there that has not expired by the clock of this machine. When a key expires, the service says. */
 export function isSignedIn(): boolean {

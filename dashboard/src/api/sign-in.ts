@@ -1,4 +1,5 @@
 import { call, client, Failure, orFailure } from './client.ts';
+import type { Operations } from './schema.ts';
 import { currentSession, isPortal, saveKey, savePortal, superusers } from './session.ts';
 
 /*
@@ -58,13 +59,6 @@ export async function mayUseCode(): Promise<boolean> {
   return otp.enabled && !mfa.enabled;
 }
 
-export interface NewSuperuser {
-  readonly token: string;
-  readonly email: string;
-  readonly password: string;
-  readonly passwordConfirm: string;
-}
-
 /** Signs in with the token of a link that the operator has issued. */
 export async function signInWithLink(token: string): Promise<void> {
   const { record, token: session } = await call('POST /api/sign-in-links/use', { body: { token } });
@@ -72,7 +66,7 @@ export async function signInWithLink(token: string): Promise<void> {
 }
 
 /** Makes the first superuser and signs in. */
-export async function setUp(account: NewSuperuser): Promise<void> {
+export async function setUp(account: Operations['POST /api/setup']['body']): Promise<void> {
   await call('POST /api/setup', { body: account });
   await orFailure(client.collection(superusers).authWithPassword(account.email, account.password));
 }

@@ -1,4 +1,4 @@
-import { attemptDigest } from '../api/deliveries.ts';
+import { attemptDigest } from './delivery-words.ts';
 import type { Delivery } from '../api/events.ts';
 import { plural } from './time.tsx';
 

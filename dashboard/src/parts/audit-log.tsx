@@ -5,6 +5,7 @@ import CircleSlash from 'lucide-react/icons/circle-slash';
 import { useMemo, type ReactNode } from 'react';
 import { type AuditEntry, type auditQuery, auditSort } from '../api/audit.ts';
 import { client, Failure } from '../api/client.ts';
+import { Badge } from './badge.tsx';
 import { TextToCopy } from './copy-button.tsx';
 import { CopyRows } from './data-table/copy-rows.tsx';
 import { DataTable } from './data-table/data-table.tsx';
@@ -94,7 +95,14 @@ function columnsOf(isOpen: boolean): readonly DataColumn<AuditEntry>[] {
       label: 'Outcome',
       size: 92,
       sort: 'service',
-      cell: ({ outcome }) => <OutcomeBadge outcome={outcome} />,
+      cell: ({ outcome }) => {
+        const isRefused = outcome === 'refused';
+        return (
+          <Badge tone={isRefused ? 'retrying' : 'ok'} icon={isRefused ? CircleSlash : CircleCheck}>
+            {outcome}
+          </Badge>
+        );
+      },
     },
     {
       id: 'action',
@@ -136,17 +144,6 @@ function columnsOf(isOpen: boolean): readonly DataColumn<AuditEntry>[] {
     { id: 'address', label: 'Address', size: 108, sort: 'service', cell: ({ address }) => address },
     timeColumn,
   ];
-}
-
-function OutcomeBadge({ outcome }: Pick<AuditEntry, 'outcome'>) {
-  const isRefused = outcome === 'refused';
-  const Icon = isRefused ? CircleSlash : CircleCheck;
-  return (
-    <span className="badge" data-tone={isRefused ? 'retrying' : 'ok'}>
-      <Icon size={13} aria-hidden />
-      {outcome}
-    </span>
-  );
 }
 
 interface AuditDrawerProps {

@@ -2,17 +2,16 @@ import CircleAlert from 'lucide-react/icons/circle-alert';
 import CircleCheck from 'lucide-react/icons/circle-check';
 import Clock from 'lucide-react/icons/clock';
 import RotateCw from 'lucide-react/icons/rotate-cw';
+import { Badge } from './badge.tsx';
 import type { DeliveryTone } from './delivery-words.ts';
 
 const icons = { ok: CircleCheck, failed: CircleAlert, retrying: RotateCw, waiting: Clock };
 
 /** What became of a delivery. Each tone has a shape of its own, as not everybody sees colours. */
 export function DeliveryBadge({ tone, text }: { readonly tone: DeliveryTone; readonly text: string }) {
-  const Icon = icons[tone];
   return (
-    <span className="badge" data-tone={tone}>
-      <Icon size={14} aria-hidden />
+    <Badge tone={tone} icon={icons[tone]}>
       {text}
-    </span>
+    </Badge>
   );
 }

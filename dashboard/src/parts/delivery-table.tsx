@@ -1,14 +1,14 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useMemo, type ReactNode } from 'react';
-import { attemptDigest, deliveriesQuery } from '../api/deliveries.ts';
+import { deliveriesQuery } from '../api/deliveries.ts';
 import { type Delivery, type Surroundings, useSurroundings } from '../api/events.ts';
 import { mayChangeWebhooks } from '../api/session.ts';
 import type { DataColumn } from './data-table/table-layout.ts';
 import { DataTable } from './data-table/data-table.tsx';
 import { pagesOf } from './data-table/pages-of.ts';
 import { DeliveryBadge } from './delivery-badge.tsx';
-import { deliveries, eventTitle, explainDelivery } from './delivery-words.ts';
+import { attemptDigest, deliveries, eventTitle, explainDelivery } from './delivery-words.ts';
 import { endpointLabel } from './endpoint-words.ts';
 import { milliseconds } from './percent.ts';
 import { Resend } from './resend.tsx';

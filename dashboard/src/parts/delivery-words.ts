@@ -1,5 +1,5 @@
 import { membersOf } from '../api/members-of.ts';
-import type { Delivery, Endpoint, Event, Lane, Surroundings } from '../api/events.ts';
+import type { Attempt, Delivery, Endpoint, Event, Lane, Surroundings } from '../api/events.ts';
 import { duration, parseTime } from './time.tsx';
 
 export type DeliveryTone = 'ok' | 'failed' | 'retrying' | 'waiting';
@@ -157,3 +157,34 @@ export function eventTitle({ kind, collection }: Pick<Event, 'kind' | 'collectio
 export function deliveries(count: number): string {
   return `${count.toLocaleString()} ${count === 1 ? 'delivery' : 'deliveries'}`;
 }
+
+/** `500, 500, 200`: what came of the attempts, with long runs in one. */
+export function attemptDigest({ attempts }: Pick<Delivery, 'attempts'>): string {
+  const runs: { readonly text: string; count: number }[] = [];
+  for (const { status, kind } of attempts) {
+    const text = status === null ? attemptWords[kind] : String(status);
+    const last = runs.at(-1);
+    if (last?.text === text) last.count += 1;
+    else runs.push({ text, count: 1 });
+  }
+  return runs
+    .flatMap(({ text, count }) =>
+      count > longRun ? [`${text} × ${count}`] : Array<string>(count).fill(text),
+    )
+    .join(', ');
+}
+
+const longRun = 3;
+
+/** What an attempt came to that got no status. */
+export const attemptWords: Readonly<Record<Attempt['kind'], string>> = {
+  success: 'Taken',
+  status: 'Refused',
+  timeout: 'Time-out',
+  dns: 'Unknown host',
+  connect: 'No connection',
+  tls: 'TLS failed',
+  refused: 'Not allowed',
+  protocol: 'Not HTTP',
+  proxy: 'Proxy failed',
+};

@@ -7,6 +7,7 @@ import Clock from 'lucide-react/icons/clock';
 import Lock from 'lucide-react/icons/lock';
 import RotateCw from 'lucide-react/icons/rotate-cw';
 import type { LucideIcon } from 'lucide-react';
+import { Badge } from './badge.tsx';
 import type { EndpointTone, EndpointWord } from './endpoint-words.ts';
 
 /** A shape for each word: what is paused, by hand or by the service, must not look as what fails. */
@@ -23,11 +24,9 @@ const icons: Readonly<Record<EndpointWord, LucideIcon>> = {
 
 /** How an endpoint stands: by a shape, a colour and a word. */
 export function EndpointBadge({ tone, word }: { readonly tone: EndpointTone; readonly word: EndpointWord }) {
-  const Icon = icons[word];
   return (
-    <span className="badge" data-tone={tone}>
-      <Icon size={14} aria-hidden />
+    <Badge tone={tone} icon={icons[word]}>
       {word}
-    </span>
+    </Badge>
   );
 }

@@ -3,6 +3,7 @@ import Ban from 'lucide-react/icons/ban';
 import type { Event, Surroundings } from '../api/events.ts';
 import type { EndpointExplanation, FalseComparison } from '../api/explanations.ts';
 import { isBoundToEndpoints, mayChangeWebhooks, mayUse } from '../api/session.ts';
+import { Badge } from './badge.tsx';
 import { endpointName } from './endpoint-words.ts';
 import {
   comparedValues,
@@ -29,10 +30,9 @@ export function UnsentLine({ explanation, event, surroundings }: UnsentLineProps
   return (
     <li className="endpoint-line">
       <div className="endpoint-line-head">
-        <span className="badge" data-tone={isUnexpected(explanation) ? 'retrying' : undefined}>
-          <Ban size={14} aria-hidden />
+        <Badge icon={Ban} tone={isUnexpected(explanation) ? 'retrying' : undefined}>
           {unsentTitle(explanation, event)}
-        </span>
+        </Badge>
         {endpoint === undefined ? (
           <span className="cut">{label}</span>
         ) : (

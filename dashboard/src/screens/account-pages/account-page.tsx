@@ -3,6 +3,7 @@ import CircleCheck from 'lucide-react/icons/circle-check';
 import { useEffect, type ReactNode } from 'react';
 import { publicSettingsQuery } from '../../api/settings.ts';
 import { setAccent } from '../../browser/accent.ts';
+import { Entrance } from '../../parts/entrance.tsx';
 
 interface AccountPageProps {
   readonly title: string;
@@ -21,25 +22,20 @@ export function AccountPage({ title, lead, isDone = false, children }: AccountPa
     if (data !== undefined) setAccent(data.accentColor);
   }, [data]);
   return (
-    <div className="entrance">
-      <header className="entrance-head">{data?.appName ?? location.host}</header>
-      <main className="entrance-body">
-        <div className="entrance-card">
-          <div>
-            {isDone && (
-              <span className="badge account-done" data-tone="ok">
-                <CircleCheck size={26} strokeWidth={1.5} aria-hidden />
-              </span>
-            )}
-            <h1>{title}</h1>
-            <p className="soft" role={isDone ? 'status' : undefined}>
-              {lead}
-            </p>
-          </div>
-          {children}
-        </div>
-      </main>
-      <footer className="entrance-foot">{location.host}</footer>
-    </div>
+    <Entrance
+      title={title}
+      lead={isDone ? <span role="status">{lead}</span> : lead}
+      head={data?.appName ?? location.host}
+      foot={location.host}
+      mark={
+        isDone && (
+          <span className="badge account-done" data-tone="ok">
+            <CircleCheck size={26} strokeWidth={1.5} aria-hidden />
+          </span>
+        )
+      }
+    >
+      {children}
+    </Entrance>
   );
 }

@@ -1,7 +1,7 @@
 import { useLocation, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import {
-  confirmVerification,
+  confirmMailed,
   type MailedAction,
   mailedActions,
   type MailedToken,
@@ -40,7 +40,9 @@ function LinkPage({ action, token }: { readonly action: MailedAction; readonly t
 
 /** Waits for a click: programs that look at links in mails open them, and nobody but the owner should verify an address. */
 function VerificationPage({ token, onOld }: LinkPageProps) {
-  const { submit, error, isBusy, isDone } = useConfirmation(onOld, async () => confirmVerification(token));
+  const { submit, error, isBusy, isDone } = useConfirmation(onOld, async () =>
+    confirmMailed('confirm-verification', token),
+  );
   if (isDone)
     return (
       <AccountPage

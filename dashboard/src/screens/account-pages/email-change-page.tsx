@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { confirmEmailChange } from '../../api/mailed-links.ts';
+import { confirmMailed } from '../../api/mailed-links.ts';
 import { Button } from '../../parts/button.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { PasswordField } from '../../parts/password-input.tsx';
@@ -11,7 +11,7 @@ import { UserName } from './user-name.tsx';
 export function EmailChangePage({ token, onOld }: LinkPageProps) {
   const [password, setPassword] = useState('');
   const { submit, fields, error, isBusy, isDone } = useConfirmation(onOld, async () =>
-    confirmEmailChange(token, password),
+    confirmMailed('confirm-email-change', token, { password }),
   );
   if (isDone)
     return (

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { confirmPasswordReset, type MailedToken } from '../../api/mailed-links.ts';
+import { confirmMailed, type MailedToken } from '../../api/mailed-links.ts';
 import { superusersId } from '../../api/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
@@ -13,7 +13,7 @@ import { UserName } from './user-name.tsx';
 export function PasswordResetPage({ token, onOld }: LinkPageProps) {
   const [passwords, setPasswords] = useState({ password: '', passwordConfirm: '' });
   const { submit, fields, error, isBusy, isDone } = useConfirmation(onOld, async () =>
-    confirmPasswordReset(token, passwords),
+    confirmMailed('confirm-password-reset', token, passwords),
   );
   if (isDone)
     return (

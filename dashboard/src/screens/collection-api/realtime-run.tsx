@@ -2,6 +2,7 @@ import Play from 'lucide-react/icons/play';
 import Square from 'lucide-react/icons/square';
 import { useState } from 'react';
 import { type LiveChange, useLiveChanges } from '../../api/live-changes.ts';
+import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
 import { JsonView } from '../../parts/json-view.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -32,9 +33,7 @@ export function RealtimeRun({ collection }: { readonly collection: string }) {
         {changes.map((change) => (
           <div key={`${change.at}-${change.record.id}`} className="api-answer">
             <div className="api-answer-head">
-              <span className="badge" data-tone={change.action === 'delete' ? 'failed' : 'ok'}>
-                {change.action}
-              </span>
+              <Badge tone={change.action === 'delete' ? 'failed' : 'ok'}>{change.action}</Badge>
               <span className="soft">
                 <Time value={change.at} />
               </span>

@@ -7,6 +7,7 @@ import { actorName, type AuditEntry } from '../../api/audit.ts';
 import type { Attempt, Delivery } from '../../api/events.ts';
 import { Button } from '../../parts/button.tsx';
 import { Countdown } from '../../parts/countdown.tsx';
+import { attemptWords } from '../../parts/delivery-words.ts';
 import { duration, parseTime, Time } from '../../parts/time.tsx';
 import { Waterfall } from './waterfall.tsx';
 
@@ -100,7 +101,7 @@ function AttemptItem({ attempt, before, retries, isSelected, onSelect }: Attempt
       <div className="attempt-body" data-selected={isSelected ? '' : undefined}>
         <div className="attempt-head">
           <button type="button" className="attempt-button" aria-pressed={isSelected} onClick={onSelect}>
-            <strong className="attempt-status">{status ?? kindWords[kind]}</strong>{' '}
+            <strong className="attempt-status">{status ?? attemptWords[kind]}</strong>{' '}
             <span className="soft">attempt {number}</span>
           </button>
           <span className="attempt-time">
@@ -146,18 +147,6 @@ function retryBehind(
 ): AuditEntry | undefined {
   return retries.find(({ created }) => created >= before.started && created <= attempt.started);
 }
-
-const kindWords = {
-  success: 'Taken',
-  status: 'Refused',
-  timeout: 'Time-out',
-  dns: 'Unknown host',
-  connect: 'No connection',
-  tls: 'TLS failed',
-  refused: 'Not allowed',
-  protocol: 'Not HTTP',
-  proxy: 'Proxy failed',
-} as const satisfies Record<Attempt['kind'], string>;
 
 function gapOf(before: Attempt, attempt: Attempt): string {
   const [from, to] = [parseTime(before.started), parseTime(attempt.started)];

@@ -123,12 +123,7 @@ function PasswordForm({ email, onEmail, onStep }: PasswordFormProps) {
   );
 }
 
-interface ApiKeyFormProps {
-  readonly onDone: () => void;
-  readonly onBack: () => void;
-}
-
-function ApiKeyForm({ onDone, onBack }: ApiKeyFormProps) {
+function ApiKeyForm({ onDone, onBack }: { readonly onDone: () => void; readonly onBack: () => void }) {
   const [key, setKey] = useState('');
   const { error, isBusy, attempt } = useAttempt();
   return (

@@ -19,13 +19,8 @@ import { Time } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toast.tsx';
 import { callerText, executionTime, LogStatus } from './log-status.tsx';
 
-interface LogDrawerProps {
-  readonly id: string;
-  readonly onClose: () => void;
-}
-
 /** One entry with everything that the log has of it. */
-export function LogDrawer({ id, onClose }: LogDrawerProps) {
+export function LogDrawer({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
   const query = useQuery(logQuery(id));
   const log = query.data;
   return (

@@ -2,6 +2,7 @@ import CircleAlert from 'lucide-react/icons/circle-alert';
 import TriangleAlert from 'lucide-react/icons/triangle-alert';
 import type { InstanceBackup } from '../../api/operator.ts';
 import { runningWords } from '../../parts/backup-words.tsx';
+import { Badge } from '../../parts/badge.tsx';
 import { byteSize } from '../../parts/byte-size.ts';
 import { Time } from '../../parts/time.tsx';
 
@@ -17,10 +18,9 @@ export function LastBackup({ backup: { lastBackup, isOverdue, running } }: OfBac
       {lastBackup === null && running === null && <span className="faint">never</span>}
       {lastBackup !== null && <Time value={lastBackup.ended} />}
       {isOverdue && (
-        <span className="badge" data-tone="retrying">
-          <TriangleAlert size={14} aria-hidden />
+        <Badge tone="retrying" icon={TriangleAlert}>
           overdue
-        </span>
+        </Badge>
       )}
     </span>
   );

@@ -58,12 +58,7 @@ export function BackupsOfAll() {
   );
 }
 
-interface BackUpAllProps {
-  readonly rows: readonly BackupRow[];
-  readonly onDone: () => void;
-}
-
-function BackUpAll({ rows, onDone }: BackUpAllProps) {
+function BackUpAll({ rows, onDone }: { readonly rows: readonly BackupRow[]; readonly onDone: () => void }) {
   const queries = useQueryClient();
   const idle = rows.filter(({ running }) => running === null);
   return (

@@ -2,18 +2,14 @@ import { useQuery } from '@tanstack/react-query';
 import CircleAlert from 'lucide-react/icons/circle-alert';
 import TriangleAlert from 'lucide-react/icons/triangle-alert';
 import { type ManagedInstance, type QuotaReading, quotasQuery } from '../../api/operator.ts';
+import { Badge } from '../../parts/badge.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { percent } from '../../parts/percent.ts';
 import { Section } from '../../parts/section.tsx';
 import { quotaAmount, quotaLabel } from './instance-values.ts';
 
-interface QuotaBarsProps {
-  readonly id: string;
-  readonly state: ManagedInstance['state'];
-}
-
 /** The quotas of an instance, and how much of each is used. */
-export function QuotaBars({ id, state }: QuotaBarsProps) {
+export function QuotaBars({ id, state }: { readonly id: string; readonly state: ManagedInstance['state'] }) {
   const { data: quotas, error, refetch } = useQuery(quotasQuery(id));
   return (
     <Section title="Quotas" note={state === 'suspended' && 'not measured while suspended'}>
@@ -44,7 +40,6 @@ function QuotaBar({ quota: { name, used, max } }: { readonly quota: QuotaReading
     );
   const share = max === 0 ? 1 : used / max;
   const tone = share >= 1 ? 'failed' : share >= warning ? 'retrying' : undefined;
-  const Icon = share >= 1 ? CircleAlert : TriangleAlert;
   return (
     <li className="operator-bar">
       <span>{label}</span>
@@ -59,10 +54,9 @@ function QuotaBar({ quota: { name, used, max } }: { readonly quota: QuotaReading
         <span className="soft">
           {quotaAmount(name, used)} of {quotaAmount(name, max)}
         </span>
-        <span className="badge" data-tone={tone}>
-          {tone !== undefined && <Icon size={14} aria-hidden />}
+        <Badge tone={tone} icon={tone === undefined ? undefined : share >= 1 ? CircleAlert : TriangleAlert}>
           {percent(Math.floor(share * 100) / 100)}
-        </span>
+        </Badge>
       </span>
     </li>
   );

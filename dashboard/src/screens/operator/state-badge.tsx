@@ -3,6 +3,7 @@ import CircleCheck from 'lucide-react/icons/circle-check';
 import CirclePause from 'lucide-react/icons/circle-pause';
 import RotateCw from 'lucide-react/icons/rotate-cw';
 import type { ManagedInstance } from '../../api/operator.ts';
+import { Badge } from '../../parts/badge.tsx';
 
 export const stateTexts = {
   active: 'Active',
@@ -20,11 +21,5 @@ const looks = {
 
 /** Each state has a shape of its own, as not everybody sees colours. */
 export function StateBadge({ state }: { readonly state: ManagedInstance['state'] }) {
-  const { tone, icon: Icon } = looks[state];
-  return (
-    <span className="badge" data-tone={tone}>
-      <Icon size={14} aria-hidden />
-      {stateTexts[state]}
-    </span>
-  );
+  return <Badge {...looks[state]}>{stateTexts[state]}</Badge>;
 }

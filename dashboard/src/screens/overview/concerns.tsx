@@ -11,6 +11,7 @@ import { webhookStatsQuery } from '../../api/endpoints.ts';
 import { endpointsQuery, healthQuery, type ListedEndpoint } from '../../api/last-day.ts';
 import type { Schemas } from '../../api/schema.ts';
 import { type Settings, settingsQuery } from '../../api/settings.ts';
+import { Badge } from '../../parts/badge.tsx';
 import { deliveries } from '../../parts/delivery-words.ts';
 import { endpointName, type EndpointStanding, explainListed } from '../../parts/endpoint-words.ts';
 import { Section } from '../../parts/section.tsx';
@@ -40,10 +41,9 @@ export function Concerns() {
     return <span className="placeholder" style={{ inlineSize: 220, blockSize: 14 }} />;
   if (concerns.length === 0)
     return (
-      <p className="badge" data-tone="ok">
-        <CircleCheck size={15} aria-hidden />
+      <Badge tone="ok" icon={CircleCheck}>
         Nothing needs attention
-      </p>
+      </Badge>
     );
   return (
     <Section title="Needs attention">
@@ -58,7 +58,6 @@ export function Concerns() {
 
 function ConcernItem({ tone, title, causes, section, renderDetails }: Omit<Concern, 'key'>) {
   const [isOpen, setIsOpen] = useState(false);
-  const Icon = icons[tone];
   const line = (
     <>
       <span>{title}</span>
@@ -67,9 +66,7 @@ function ConcernItem({ tone, title, causes, section, renderDetails }: Omit<Conce
   );
   return (
     <li className="concern">
-      <span className="badge" data-tone={tone}>
-        <Icon size={15} aria-hidden />
-      </span>
+      <Badge tone={tone} icon={icons[tone]} />
       {renderDetails === undefined ? (
         section === undefined ? (
           <span className="concern-line wrap">{line}</span>
@@ -101,11 +98,7 @@ function useConcerns(): readonly Concern[] | undefined {
   const { data: stats } = useQuery(webhookStatsQuery);
   const { data: settings } = useQuery(settingsQuery);
   if (health === undefined || endpoints === undefined) return undefined;
-  const warnings = (health.warnings ?? []).map((title): Concern => ({
-    key: title,
-    tone: 'retrying',
-    title,
-  }));
+  const warnings = (health.warnings ?? []).map((title): Concern => ({ key: title, tone: 'retrying', title }));
   return [
     ...exhaustedOf(health),
     ...standingsOf(endpoints),
@@ -246,27 +239,13 @@ function ExhaustedByEndpoint() {
 
 function backupOf({ backup }: Schemas['Health']['data']): readonly Concern[] {
   if (backup === undefined || backup.failure === '') return [];
-  return [
-    {
-      key: 'backup',
-      tone: 'failed',
-      title: 'Last backup failed',
-      causes: backup.failure,
-      section: 'backups',
-    },
-  ];
+  const { failure: causes } = backup;
+  return [{ key: 'backup', tone: 'failed', title: 'Last backup failed', causes, section: 'backups' }];
 }
 
 /** What an instance should have before others rely on it. */
 function unsetOf(settings: Settings | undefined): readonly Concern[] {
   if (settings === undefined || settings.smtp.enabled) return [];
-  return [
-    {
-      key: 'mail',
-      tone: 'waiting',
-      title: 'No mail server',
-      causes: 'Password resets and sign-in codes are not sent.',
-      section: 'mail',
-    },
-  ];
+  const causes = 'Password resets and sign-in codes are not sent.';
+  return [{ key: 'mail', tone: 'waiting', title: 'No mail server', causes, section: 'mail' }];
 }

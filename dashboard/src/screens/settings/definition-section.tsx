@@ -1,7 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import Download from 'lucide-react/icons/download';
-import { useId, useState } from 'react';
-import { call, client, type Collection, Failure } from '../../api/client.ts';
+import { call, client, type Collection } from '../../api/client.ts';
 import { useLoadedCollections } from '../../api/collections.ts';
 import { readBlob } from '../../api/read-blob.ts';
 import type { Schemas } from '../../api/schema.ts';
@@ -10,9 +9,9 @@ import { useAttempt } from '../../parts/attempt-form.tsx';
 import { Button } from '../../parts/button.tsx';
 import { ConfirmButton } from '../../parts/confirm.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
-import { LabelledField } from '../../parts/labelled-field.tsx';
 import { useIsLocked } from '../../parts/lock.tsx';
-import { FailureNotice, messageOf } from '../../parts/notice.tsx';
+import { FailureNotice } from '../../parts/notice.tsx';
+import { ImportFields, usePlannedImport } from '../../parts/planned-import.tsx';
 import { plural } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toast.tsx';
 import { Group } from '../../parts/form/group.tsx';
@@ -61,157 +60,92 @@ function ExportGroup({ collections }: { readonly collections: readonly Collectio
 }
 
 function ImportGroup() {
-  const [text, setText] = useState('');
-  const [deletesMissing, setDeletesMissing] = useState(false);
-  const { error, attempt, forget } = useAttempt();
-  const [plan, setPlan] = useState<{ readonly body: ImportBody; readonly plan: Schemas['ImportPlan'] }>();
-  const edit = (next: string): void => {
-    setText(next);
-    setPlan(undefined);
-    forget();
-  };
-  const show = async (): Promise<void> => {
-    setPlan(undefined);
-    const body = { collections: readCollections(text), deleteMissing: deletesMissing };
-    setPlan({ body, plan: await call('POST /api/collections/import/plan', { body }) });
-  };
+  const queries = useQueryClient();
+  // The service checks each of them.
+  const listOf = (items: readonly unknown[]) => items as ImportBody['collections'];
+  const form = usePlannedImport<Schemas['ImportPlan']>({
+    member: 'collections',
+    plan: async (items, deleteMissing) =>
+      call('POST /api/collections/import/plan', { body: { collections: listOf(items), deleteMissing } }),
+    apply: async (items, deleteMissing) => {
+      await call('PUT /api/collections/import', { body: { collections: listOf(items), deleteMissing } });
+      await queries.invalidateQueries();
+      showToast('The definitions are imported.');
+      form.setText('');
+    },
+  });
+  const { text, plan, isBusy } = form;
   return (
     <Group title="Import" lead="You’ll review the changes first. They apply together or not at all.">
-      <DefinitionText text={text} onEdit={edit} />
-      <label className="switch">
-        <input
-          type="checkbox"
-          checked={deletesMissing}
-          onChange={(event) => {
-            setDeletesMissing(event.target.checked);
-            setPlan(undefined);
-          }}
-        />
-        Delete collections and fields that are not in it
-      </label>
-      {error !== undefined && <ImportFailure error={error} />}
+      <ImportFields
+        form={form}
+        label="Definitions"
+        help="An array of collections, as an export writes it."
+        aside={<FileLink onText={form.setText} />}
+        rows={8}
+        placeholder='[{"name": "posts", "type": "base", "fields": [ … ]}]'
+        deleteLabel="Delete collections and fields that are not in it"
+      />
       {plan === undefined ? (
         <div>
-          <Button disabled={text.trim() === ''} onClick={() => attempt(show)}>
+          <Button disabled={isBusy || text.trim() === ''} onClick={form.review}>
             Review changes
           </Button>
         </div>
       ) : (
-        <PlanReview {...plan} onDone={() => edit('')} />
+        <PlanReview plan={plan} onApply={form.apply} onAttempt={form.attemptApply} />
       )}
     </Group>
   );
 }
 
-interface DefinitionTextProps {
-  readonly text: string;
-  readonly onEdit: (text: string) => void;
-}
-
-function DefinitionText({ text, onEdit }: DefinitionTextProps) {
-  const id = useId();
+/** Reads the text from a file. */
+function FileLink({ onText }: { readonly onText: (text: string) => void }) {
   return (
-    <LabelledField
-      id={id}
-      label="Definitions"
-      aside={
-        <label className="link settings-file">
-          Choose a file
-          <input
-            type="file"
-            className="unseen"
-            accept="application/json,.json"
-            onChange={(event) => void event.target.files?.[0]?.text().then(onEdit)}
-          />
-        </label>
-      }
-      help="An array of collections, as an export writes it."
-    >
-      <textarea
-        id={id}
-        className="input mono"
-        rows={8}
-        value={text}
-        spellCheck={false}
-        placeholder='[{"name": "posts", "type": "base", "fields": [ … ]}]'
-        onChange={(event) => onEdit(event.target.value)}
+    <label className="link settings-file">
+      Choose a file
+      <input
+        type="file"
+        className="unseen"
+        accept="application/json,.json"
+        onChange={(event) => void event.target.files?.[0]?.text().then(onText)}
       />
-    </LabelledField>
-  );
-}
-
-/** Throws for what is no list of definitions. */
-function readCollections(text: string): ImportBody['collections'] {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw new Error(`Invalid JSON: ${messageOf(error)}`, { cause: error });
-  }
-  const list: unknown =
-    typeof value === 'object' && value !== null && 'collections' in value ? value.collections : value;
-  if (!Array.isArray(list)) throw new Error('Not a list of collections: expected [ … ].');
-  // The service checks each of them, and says what is wrong.
-  return list as ImportBody['collections'];
-}
-
-function ImportFailure({ error }: { readonly error: unknown }) {
-  const fields = error instanceof Failure ? [...error.fields] : [];
-  return (
-    <>
-      <FailureNotice error={error} />
-      {fields.length > 0 && (
-        <ul className="settings-errors">
-          {fields.map(([path, message]) => (
-            <li key={path}>
-              <span className="mono">{path}</span>: {message}
-            </li>
-          ))}
-        </ul>
-      )}
-    </>
+    </label>
   );
 }
 
 interface PlanReviewProps {
-  readonly body: ImportBody;
   readonly plan: Schemas['ImportPlan'];
-  readonly onDone: () => void;
+  readonly onApply: () => Promise<void>;
+  readonly onAttempt: () => void;
 }
 
-function PlanReview({ body, plan, onDone }: PlanReviewProps) {
-  const queries = useQueryClient();
-  const { error, attempt } = useAttempt();
+/** What would change, and the button that does it; where values are lost, it asks first. */
+function PlanReview({ plan, onApply, onAttempt }: PlanReviewProps) {
   const loss = lossOf(plan);
-  const run = async (): Promise<void> => {
-    await call('PUT /api/collections/import', { body });
-    await queries.invalidateQueries();
-    showToast('The definitions are imported.');
-    onDone();
-  };
   const isNothing = plan.created.length + plan.changed.length + plan.deleted.length === 0;
   return (
     <>
       <ImportPlanView plan={plan} />
-      {error !== undefined && <ImportFailure error={error} />}
-      {!isNothing && (
+      {!isNothing && loss === '' && (
         <div>
-          {loss === '' ? (
-            <Button tone="primary" onClick={() => attempt(run)}>
-              Import
-            </Button>
-          ) : (
-            <ConfirmButton
-              label="Import …"
-              button={{ tone: 'danger' }}
-              title="Import and lose data?"
-              action="Import"
-              typed="import"
-              onConfirm={run}
-            >
-              {loss}
-            </ConfirmButton>
-          )}
+          <Button tone="primary" onClick={onAttempt}>
+            Import
+          </Button>
+        </div>
+      )}
+      {loss !== '' && (
+        <div>
+          <ConfirmButton
+            label="Import …"
+            button={{ tone: 'danger' }}
+            title="Import and lose data?"
+            action="Import"
+            typed="import"
+            onConfirm={onApply}
+          >
+            {loss}
+          </ConfirmButton>
         </div>
       )}
     </>

@@ -3,6 +3,7 @@ import CirclePlus from 'lucide-react/icons/circle-plus';
 import PencilLine from 'lucide-react/icons/pencil-line';
 import type { Collection } from '../../api/client.ts';
 import type { Schemas } from '../../api/schema.ts';
+import { Badge } from '../../parts/badge.tsx';
 import { DataTable } from '../../parts/data-table/data-table.tsx';
 import type { DataColumn } from '../../parts/data-table/table-layout.ts';
 import { Notice } from '../../parts/notice.tsx';
@@ -25,15 +26,11 @@ const columns: readonly DataColumn<PlanRow>[] = [
     id: 'kind',
     label: 'Change',
     size: 100,
-    cell: ({ kind, tone }) => {
-      const Icon = icons[kind];
-      return (
-        <span className="badge" data-tone={tone}>
-          <Icon size={14} aria-hidden />
-          {kind}
-        </span>
-      );
-    },
+    cell: ({ kind, tone }) => (
+      <Badge tone={tone} icon={icons[kind]}>
+        {kind}
+      </Badge>
+    ),
   },
   { id: 'name', label: 'Collection', size: 140, kind: 'main', cell: ({ name }) => name },
   {

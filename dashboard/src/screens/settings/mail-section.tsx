@@ -5,6 +5,7 @@ import { call } from '../../api/client.ts';
 import { choicesOf } from '../../api/members-of.ts';
 import type { Schemas } from '../../api/schema.ts';
 import type { Settings } from '../../api/settings.ts';
+import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { DataTable } from '../../parts/data-table/data-table.tsx';
@@ -125,9 +126,7 @@ const mailColumns: readonly DataColumn<KeptMail>[] = [
     kind: 'wide',
     cell: ({ result, reason }) => (
       <>
-        <span className="badge" data-tone={result === 'failed' ? 'failed' : 'ok'}>
-          {result}
-        </span>
+        <Badge tone={result === 'failed' ? 'failed' : 'ok'}>{result}</Badge>
         {result === 'failed' && ` ${reason}`}
       </>
     ),

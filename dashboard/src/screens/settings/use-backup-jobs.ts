@@ -11,21 +11,7 @@ import {
 import { basePath } from '../../api/client.ts';
 import { showToast } from '../../parts/toast.tsx';
 
-/** The jobs of the backups of an instance, of which there is one at a time. */
-export interface BackupJobs {
-  readonly status: BackupStatus | undefined;
-  /** When the status was read, in milliseconds since 1970. */
-  readonly readMs: number;
-  /** The job that runs, whoever has started it. */
-  readonly running: RunningJob | undefined;
-  /** Why the status could not be read. */
-  readonly statusError: unknown;
-  /** Why the last job that was started here failed. */
-  readonly error: unknown;
-  /** Resolves with whether it succeeded. */
-  readonly start: (job: JobRequest) => Promise<boolean>;
-}
-
+/** The job that runs, whoever has started it. */
 export interface RunningJob extends JobRequest {
   /** Empty as long as the service has not answered. */
   readonly started: string;
@@ -33,7 +19,10 @@ export interface RunningJob extends JobRequest {
 
 const pollMs = 1_000;
 
-export function useBackupJobs(): BackupJobs {
+export type BackupJobs = ReturnType<typeof useBackupJobs>;
+
+/** The jobs of the backups of an instance, of which there is one at a time. */
+export function useBackupJobs() {
   const queries = useQueryClient();
   const [job, setJob] = useState<JobRequest>();
   const [error, setError] = useState<unknown>();
@@ -44,6 +33,7 @@ export function useBackupJobs(): BackupJobs {
   } = useQuery({ ...backupStatusQuery, ...(job !== undefined && { refetchInterval: pollMs }) });
   const running = toRunning(job, status?.running);
   useForeignEnd(job === undefined, status);
+  /** Resolves with whether it succeeded. */
   const start = async (request: JobRequest): Promise<boolean> => {
     setJob(request);
     setError(undefined);

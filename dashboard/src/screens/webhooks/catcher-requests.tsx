@@ -41,12 +41,7 @@ export function CatcherRequests({ id }: { readonly id: string }) {
   );
 }
 
-interface CaughtRequestProps {
-  readonly request: CatcherRequest;
-  readonly isOpen: boolean;
-}
-
-function CaughtRequest({ request, isOpen }: CaughtRequestProps) {
+function CaughtRequest({ request, isOpen }: { readonly request: CatcherRequest; readonly isOpen: boolean }) {
   const { method, headers, body, bodyBytes, received } = request;
   const event = headers['x-service-event'] ?? '';
   return (

@@ -1,15 +1,15 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { call, Failure } from '../../api/client.ts';
+import { call } from '../../api/client.ts';
 import { forgetEndpoints } from '../../api/endpoints.ts';
 import type { Endpoint } from '../../api/events.ts';
 import type { Schemas } from '../../api/schema.ts';
-import { useAttempt } from '../../parts/attempt-form.tsx';
 import { Button } from '../../parts/button.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Drawer } from '../../parts/drawer.tsx';
-import { errorAttributes, InputField, LabelledField } from '../../parts/labelled-field.tsx';
-import { FailureNotice, Notice } from '../../parts/notice.tsx';
+import { InputField } from '../../parts/labelled-field.tsx';
+import { Notice } from '../../parts/notice.tsx';
+import { ImportFields, usePlannedImport } from '../../parts/planned-import.tsx';
 import { Section } from '../../parts/section.tsx';
 import { newEndpoint } from './endpoint-parts.ts';
 
@@ -43,49 +43,44 @@ interface CodeFormProps {
 
 function CodeForm({ endpoints, onMade }: CodeFormProps) {
   const queries = useQueryClient();
-  const [file, setFile] = useState(() => ({ text: fileOf(endpoints), deleteMissing: false }));
-  const [plan, setPlan] = useState<Plan>();
-  const { error, isBusy, attempt, forget } = useAttempt();
-  const edit = (part: Partial<typeof file>): void => {
-    setFile({ ...file, ...part });
-    // What is shown is what is applied: another file has to be looked at again.
-    setPlan(undefined);
-    forget();
+  const send = async (items: readonly unknown[], deleteMissing: boolean, dryRun: boolean): Promise<Plan> => {
+    // The service checks each of them.
+    const list = items as Schemas['EndpointImport']['endpoints'];
+    return call('PUT /api/webhooks/endpoints/import', { body: { endpoints: list, deleteMissing, dryRun } });
   };
-  const run = (dryRun: boolean): void =>
-    attempt(async () => {
-      const { text, deleteMissing } = file;
-      const body = { endpoints: definitionsIn(text), deleteMissing, dryRun };
-      const answer = await call('PUT /api/webhooks/endpoints/import', { body });
-      if (dryRun) setPlan(answer);
-      else {
-        const ids = answer.deleted.map(({ id }) => id);
-        await forgetEndpoints(queries, ids);
-        onMade(answer);
-      }
-    });
+  const form = usePlannedImport<Plan>({
+    initial: fileOf(endpoints),
+    member: 'endpoints',
+    plan: async (items, deleteMissing) => send(items, deleteMissing, true),
+    apply: async (items, deleteMissing) => {
+      const made = await send(items, deleteMissing, false);
+      const ids = made.deleted.map(({ id }) => id);
+      await forgetEndpoints(queries, ids);
+      onMade(made);
+    },
+  });
+  const { text, plan, isBusy } = form;
   return (
     <form
       className="drawer-body endpoint-form"
       onSubmit={(event) => {
         event.preventDefault();
-        run(plan === undefined);
+        if (plan === undefined) form.review();
+        else form.attemptApply();
       }}
     >
       <div className="drawer-form">
-        <FileField text={file.text} error={error} onChange={(text) => edit({ text })} />
-        <label className="check">
-          <input
-            type="checkbox"
-            checked={file.deleteMissing}
-            onChange={({ target }) => edit({ deleteMissing: target.checked })}
-          />
-          Delete endpoints with names that are not in the file
-        </label>
+        <ImportFields
+          form={form}
+          label="File"
+          help="Named endpoints, in the format of chancery endpoint export, without secrets."
+          aside={<CopyButton text={text} label="Copy the file" />}
+          rows={18}
+          deleteLabel="Delete endpoints with names that are not in the file"
+        />
         {endpoints.length > 0 && endpoints.every(({ name }) => name === '') && (
           <Notice>No endpoint has a name yet. Endpoints named in their settings appear here.</Notice>
         )}
-        {error !== undefined && !(error instanceof NoFile) && <Refusal error={error} />}
         {plan !== undefined && <PlanView plan={plan} />}
       </div>
       <div className="drawer-foot">
@@ -96,45 +91,6 @@ function CodeForm({ endpoints, onMade }: CodeFormProps) {
       </div>
     </form>
   );
-}
-
-interface FileFieldProps {
-  readonly text: string;
-  readonly error: unknown;
-  readonly onChange: (text: string) => void;
-}
-
-function FileField({ text, error, onChange }: FileFieldProps) {
-  const problem = error instanceof NoFile ? error.message : undefined;
-  return (
-    <LabelledField
-      id="code"
-      label="File"
-      help="Named endpoints, in the format of chancery endpoint export, without secrets."
-      aside={<CopyButton text={text} label="Copy the file" />}
-      error={problem}
-    >
-      <textarea
-        id="code"
-        className="input mono"
-        rows={18}
-        value={text}
-        spellCheck={false}
-        onChange={({ target }) => onChange(target.value)}
-        {...errorAttributes('code', problem)}
-      />
-    </LabelledField>
-  );
-}
-
-function Refusal({ error }: { readonly error: unknown }) {
-  const problems = error instanceof Failure ? [...error.fields] : [];
-  if (problems.length === 0) return <FailureNotice error={error} />;
-  return problems.map(([path, message]) => (
-    <Notice key={path} tone="failed">
-      <span className="mono">{path}</span>: {message}
-    </Notice>
-  ));
 }
 
 function PlanView({ plan: { created, updated, unchanged, deleted } }: { readonly plan: Plan }) {
@@ -198,23 +154,6 @@ function Outcome({ made: { created, updated, deleted }, onClose }: OutcomeProps)
 
 function isNothing({ created, updated, deleted }: Plan): boolean {
   return created.length + updated.length + deleted.length === 0;
-}
-
-/** What was typed is no file of endpoints. */
-class NoFile extends Error {}
-
-function definitionsIn(text: string): Schemas['EndpointImport']['endpoints'] {
-  let file: unknown;
-  try {
-    file = JSON.parse(text);
-  } catch {
-    throw new NoFile('Invalid JSON.');
-  }
-  const endpoints: unknown =
-    typeof file === 'object' && file !== null && 'endpoints' in file ? file.endpoints : undefined;
-  if (!Array.isArray(endpoints)) throw new NoFile('A list is needed: { "endpoints": [ … ] }.');
-  // The service checks each of them.
-  return endpoints as Schemas['EndpointImport']['endpoints'];
 }
 
 /** Returns the endpoints with names as a file has them. One that is not active begins as paused where it is made. */

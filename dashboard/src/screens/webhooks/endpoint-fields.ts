@@ -1,6 +1,7 @@
 import { choicesOf, explainedChoicesOf, membersOf } from '../../api/members-of.ts';
 import type { Endpoint } from '../../api/events.ts';
 import type { Schemas } from '../../api/schema.ts';
+import { kindNames } from '../../parts/delivery-words.ts';
 import type { Field } from '../../parts/form/field.ts';
 import type { Form } from '../../parts/form/use-form.ts';
 
@@ -16,17 +17,8 @@ interface Beginning<Name extends keyof Create> {
   readonly initial: Required<Create>[Name];
 }
 
-export const kindLabels: Readonly<Record<Endpoint['events'][number], string>> = {
-  'record.create': 'Created',
-  'record.update': 'Updated',
-  'record.delete': 'Deleted',
-  'endpoint.failing': 'Endpoint failing',
-  'endpoint.disabled': 'Endpoint disabled',
-  'endpoint.recovered': 'Endpoint recovered',
-  'endpoint.certificate_expiring': 'Certificate expiring',
-  'delivery.exhausted': 'Delivery exhausted',
-  'attempt.failed': 'Attempt failed',
-};
+/** What an endpoint can be sent of all that the log has, by what people read instead. */
+const { backfill: _b, enter: _e, leave: _l, ping: _p, test: _t, ...kindLabels } = kindNames;
 
 const recordKinds = membersOf(kindLabels).filter((kind) => kind.startsWith('record.'));
 const kindChoices = choicesOf(kindLabels);

@@ -11,12 +11,12 @@ import { Button } from '../../parts/button.tsx';
 import type { Values } from '../../parts/form/field.ts';
 import { FormView } from '../../parts/form/form-view.tsx';
 import { type Form, useForm, withErrors } from '../../parts/form/use-form.ts';
+import { kindNames } from '../../parts/delivery-words.ts';
 import { Facts } from '../../parts/facts.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { Section } from '../../parts/section.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useSettled } from '../../parts/use-settled.ts';
-import { kindLabels } from './endpoint-fields.ts';
 import { endpointParts, newEndpoint } from './endpoint-parts.ts';
 import { FilterNotes } from './filter-notes.tsx';
 import { Forecast } from './forecast.tsx';
@@ -86,12 +86,7 @@ function useCheck(form: Form, id: string | undefined) {
   return { check, error, isCurrent: settled === text && check !== undefined && !isPlaceholderData };
 }
 
-interface UrlVerdictProps {
-  readonly form: Form;
-  readonly check: EndpointCheck | undefined;
-}
-
-function UrlVerdict({ form, check }: UrlVerdictProps) {
+function UrlVerdict({ form, check }: { readonly form: Form; readonly check: EndpointCheck | undefined }) {
   if (check === undefined || form.value('url') === '') return null;
   const { isAllowed, remedy } = check.url;
   if (isAllowed && !form.errors.has('url')) return <p className="field-help form-note">URL allowed.</p>;
@@ -133,7 +128,7 @@ function ToldFacts({ endpoint }: { readonly endpoint: Endpoint }) {
     <Section title="What it is sent">
       <Facts
         items={{
-          'When a record is': events.map((kind) => kindLabels[kind].toLowerCase()).join(', '),
+          'When a record is': events.map((kind) => kindNames[kind].toLowerCase()).join(', '),
           Collections: collections.length === 0 ? 'All' : collections.length.toLocaleString(),
           If: filter !== '' && <span className="mono">{filter}</span>,
           'Of a record':

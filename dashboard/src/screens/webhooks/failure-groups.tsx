@@ -11,6 +11,7 @@ import {
 } from '../../api/failure-groups.ts';
 import type { Endpoint } from '../../api/events.ts';
 import { mayChangeWebhooks } from '../../api/session.ts';
+import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { deliveries } from '../../parts/delivery-words.ts';
@@ -27,10 +28,9 @@ export function FailureGroups({ endpoint }: { readonly endpoint: Endpoint }) {
       {error !== null && <FailureNotice error={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <span className="placeholder" style={{ inlineSize: 240 }} />}
       {data?.groups.length === 0 && (
-        <p className="badge" data-tone="ok">
-          <CircleCheck size={14} aria-hidden />
+        <Badge tone="ok" icon={CircleCheck}>
           No undelivered failures
-        </p>
+        </Badge>
       )}
       {data !== undefined && data.groups.length > 0 && (
         <ul className="panel groups">

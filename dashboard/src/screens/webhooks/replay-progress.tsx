@@ -9,13 +9,8 @@ import { Facts } from '../../parts/facts.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { Time } from '../../parts/time.tsx';
 
-interface ReplayProgressProps {
-  readonly endpoint: Endpoint;
-  readonly id: string;
-}
-
 /** How far a replay has come, and its end before it is over. */
-export function ReplayProgress({ endpoint, id }: ReplayProgressProps) {
+export function ReplayProgress({ endpoint, id }: { readonly endpoint: Endpoint; readonly id: string }) {
   const { data: replay, error, refetch } = useQuery(replayQuery(id));
   if (replay === undefined)
     return (

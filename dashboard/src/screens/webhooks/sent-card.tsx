@@ -7,10 +7,11 @@ import { endpointStatsQuery } from '../../api/endpoints.ts';
 import type { Endpoint } from '../../api/events.ts';
 import type { Schemas } from '../../api/schema.ts';
 import { isBoundToEndpoints, mayChangeWebhooks } from '../../api/session.ts';
+import { Badge } from '../../parts/badge.tsx';
+import { kindNames } from '../../parts/delivery-words.ts';
 import { Facts } from '../../parts/facts.tsx';
 import { Section } from '../../parts/section.tsx';
 import { plural, Time } from '../../parts/time.tsx';
-import { kindLabels } from './endpoint-fields.ts';
 import { FilterWarnings, TrialNote } from './filter-notes.tsx';
 import { useFilterTrial } from './use-filter-trial.ts';
 
@@ -40,7 +41,7 @@ export function SentCard({ endpoint }: { readonly endpoint: Endpoint }) {
       <div className="sent-card panel" data-doubtful={stats?.isNeverMatched === true ? '' : undefined}>
         <Facts
           items={{
-            Events: events.map((kind) => kindLabels[kind]).join(', '),
+            Events: events.map((kind) => kindNames[kind]).join(', '),
             Collections: <CollectionNames ids={endpoint.collections} />,
             Filter:
               filter === '' ? <span className="soft">None</span> : <code className="mono">{filter}</code>,
@@ -79,10 +80,9 @@ function LastMatch({ stats: { endpoint, lastMatch, isNeverMatched } }: { readonl
     );
   if (!isNeverMatched) return <span className="soft">None yet</span>;
   return (
-    <span className="badge" data-tone="retrying">
-      <TriangleAlert size={14} aria-hidden />
+    <Badge tone="retrying" icon={TriangleAlert}>
       Never matched
-    </span>
+    </Badge>
   );
 }
 

@@ -94,12 +94,7 @@ function NoOwnEndpoint() {
   );
 }
 
-interface NoEndpointProps {
-  readonly onCreate: () => void;
-  readonly onCatch: () => void;
-}
-
-function NoEndpoint({ onCreate, onCatch }: NoEndpointProps) {
+function NoEndpoint({ onCreate, onCatch }: { readonly onCreate: () => void; readonly onCatch: () => void }) {
   const body = '{"url": "https://example.com/webhooks"}';
   return (
     <Empty
