@@ -1,5 +1,5 @@
 /**
- * A program with Chancery inside. It keeps orders as records, and is told of every change by a webhook to itself:
+ * A program that embeds Chancery. It stores orders as records, and gets every change as a webhook:
  *
  *   npm install chancery
  *   node main.mts
@@ -22,8 +22,8 @@ const receiver = createServer((request, response) => {
   void text(request).then((body) => {
     const isGenuine = verify(request.headers, body);
     response.writeHead(isGenuine ? 204 : 401).end();
-    console.log(isGenuine ? `Told of ${body}` : 'A webhook that is not from Chancery.');
-    receiver.emit('told');
+    console.log(isGenuine ? `Received ${body}` : 'Rejected a webhook with a wrong signature.');
+    receiver.emit('webhook');
   });
 }).listen(0, '127.0.0.1');
 await once(receiver, 'listening');
@@ -38,10 +38,10 @@ await send('/api/collections', { name: 'orders', fields: [{ name: 'item', type: 
 const endpoint = { url: `http://127.0.0.1:${port}/`, collections: ['orders'] };
 secret = String((await send('/api/webhooks/endpoints', endpoint))['secret']);
 
-const told = once(receiver, 'told');
+const webhook = once(receiver, 'webhook');
 const order = await send('/api/collections/orders/records', { item: 'a lamp' });
 console.log(`Ordered ${String(order['item'])}.`);
-await told;
+await webhook;
 
 receiver.close();
 receiver.closeAllConnections();
@@ -59,7 +59,7 @@ async function send(path: string, body: object): Promise<Record<string, unknown>
   return (await response.json()) as Record<string, unknown>;
 }
 
-/** As the Standard Webhooks ask for it, which libraries exist for. */
+/** Verifies a webhook by Standard Webhooks. Libraries do the same. */
 function verify(headers: IncomingHttpHeaders, body: string): boolean {
   const signed = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${body}`;
   const key = Buffer.from(secret.slice('whsec_'.length), 'base64');

@@ -123,7 +123,7 @@ describe('the npm package', () => {
     const promised = /```\n(?<lines>Chancery runs[^`]*)```/.exec(
       readFileSync(join(folder, 'README.md'), 'utf8'),
     );
-    const lines = stdout.replace(/Told of (\{"event":"record\.create").*\}/, 'Told of $1, …}');
+    const lines = stdout.replace(/Received (\{"event":"record\.create").*\}/, 'Received $1, …}');
     assert.deepEqual(lines.split('\n').toSorted(), promised?.groups?.['lines']?.split('\n').toSorted());
   });
 
