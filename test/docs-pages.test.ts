@@ -8,7 +8,7 @@ const read = (page: string): string => readFileSync(join(root, 'docs', page), 'u
 const pages = globSync('*.md', { cwd: join(root, 'docs') }).toSorted();
 
 /** Pages to look things up in, which may be longer. The first lines of each say that it is a reference. */
-const references = ['command-line.md', 'differences.md', 'filters.md', 'limits.md', 'webhooks-reference.md'];
+const references = ['differences.md', 'filters.md', 'limits.md', 'webhooks-reference.md'];
 const wordsMax = 2_500;
 
 /** Lines of tables are no words. */
