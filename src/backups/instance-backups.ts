@@ -1,5 +1,8 @@
 import { notFound } from '../base/errors.ts';
+import { readRows } from '../instances/instance-rows.ts';
 import type { Instance } from '../instances/instance.ts';
+import { BeingReplaced } from '../instances/replacement-mark.ts';
+import { sql } from '../sql/sql.ts';
 import { backupName } from './backup-names.ts';
 import { alreadyStarted, JobStore, type NewTransfer, type TransferJob } from './job-store.ts';
 import { type Schedule, ScheduleStore } from './schedule-store.ts';
@@ -33,9 +36,24 @@ export class InstanceBackups {
     return openOwnPlace(instance, this.#parts);
   }
 
-  /** Has a job done, and resolves when it is over (JobStore.run). Throws bad_request. */
-  run(job: NewTransfer, { signal }: { readonly signal: AbortSignal }): Promise<void> {
-    return this.#jobs.run(job, () => signal.aborted);
+  /**
+   * Has a job done, and resolves when it is over (JobStore.run). Throws bad_request, and unavailable where a backup has taken the place of
+   * the instance since the caller found it. `onAdded` is called before the job is waited for.
+   */
+  async run(
+    { id, shownId }: Pick<Instance, 'id' | 'shownId'>,
+    job: Pick<NewTransfer, 'kind' | 'backup'>,
+    { signal, onAdded }: { readonly signal: AbortSignal; readonly onAdded: () => void },
+  ): Promise<void> {
+    const added = await this.#jobs.add(
+      { ...job, instance: shownId, place: '', isAuto: false },
+      async (tx) => {
+        const [row] = await readRows(tx, sql`id = ${id}`);
+        if (row?.shownId !== shownId) throw new BeingReplaced();
+      },
+    );
+    onAdded();
+    await this.#jobs.waitFor(added, () => signal.aborted);
   }
 
   /** Begins a backup beside the schedule, as the schedule does. Throws bad_request while the instance has a job. */

@@ -82,9 +82,12 @@ export class JobStore {
     this.#clock = clock;
   }
 
-  /** Adds a job. Throws bad_request when the instance has one that is not over. */
-  async add(job: NewTransfer): Promise<TransferJob> {
-    const added = await this.#insert(job, '');
+  /**
+   * Adds a job. Throws bad_request when the instance has one that is not over, and what `alongside` throws, which runs in the same
+   * transaction.
+   */
+  async add(job: NewTransfer, alongside?: (tx: Transaction) => Promise<void>): Promise<TransferJob> {
+    const added = await this.#insert(job, '', alongside);
     if (added === undefined) throw alreadyStarted();
     return added;
   }
@@ -101,7 +104,11 @@ export class JobStore {
     return begun;
   }
 
-  async #insert(job: NewTransfer, holder: string): Promise<TransferJob | undefined> {
+  async #insert(
+    job: NewTransfer,
+    holder: string,
+    alongside?: (tx: Transaction) => Promise<void>,
+  ): Promise<TransferJob | undefined> {
     const { instance, kind, backup, place, isAuto } = job;
     const now = this.#clock.now();
     const requested = toTimestamp(now);
@@ -117,6 +124,7 @@ export class JobStore {
           INSERT INTO ${table} (id, instance, kind, backup, place, is_auto, state, holder, held_until, requested, started, ended, bytes, message)
           VALUES (${id}, ${instance}, ${kind}, ${backup}, ${place}, ${isAuto ? 1 : 0}, ${state ?? ''}, ${holder}, ${heldUntil},
             ${requested}, ${started ?? ''}, '', 0, '')`);
+        await alongside?.(tx);
       });
     } catch (error) {
       if (error instanceof UniqueViolation) return undefined;
@@ -135,7 +143,11 @@ export class JobStore {
    * the instance has another job.
    */
   async run(job: NewTransfer, isGone: () => boolean): Promise<void> {
-    const { id } = await this.add(job);
+    await this.waitFor(await this.add(job), isGone);
+  }
+
+  /** Resolves when a job is over, or when the caller goes away, which does not end it. Throws bad_request for what it fails for. */
+  async waitFor({ id }: Pick<TransferJob, 'id'>, isGone: () => boolean): Promise<void> {
     while (!isGone()) {
       await sleep(lookMs);
       const now = await this.find(id);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { InstanceBackups } from '../../src/backups/instance-backups.ts';
 import { JobStore } from '../../src/backups/job-store.ts';
 import { beginJob } from '../support/begin-job.ts';
 import { eventually } from '../support/eventually.ts';
@@ -16,15 +17,63 @@ test('of two restores at once one is refused, and the other is whole', async (t)
   await service.addPost('later');
   const restore = (): ReturnType<typeof service.request> =>
     service.request('/api/backups/one.zip/restore', { method: 'POST', token: true });
-  const backup = service.request('/api/backups', { method: 'POST', token: true, body: { name: 'two.zip' } });
-  const answers = await Promise.all([restore(), restore(), backup]);
-  const told = answers.map(({ status, text }) => `${status} ${text}`).join('; ');
-  assert.equal(answers.filter(({ status }) => status === 204).length, 1, told);
-  for (const { status, json } of answers.filter((answer) => answer.status !== 204))
-    assert.match(`${status} ${json.message}`, /^400 Try again later/);
+  const answers = await Promise.all([restore(), restore()]);
+  const texts = answers.map(({ status, text }) => `${status} ${text}`).join('; ');
+  assert.equal(answers.filter(({ status }) => status === 204).length, 1, texts);
+  // One that comes while the backup takes the place of the instance is refused as all requests are then.
+  for (const { status, json, headers } of answers.filter((answer) => answer.status !== 204))
+    assert.match(
+      `${status} ${json.message} ${headers.get('retry-after')}`,
+      /^400 Try again later|^503 The instance is being restored from a backup\. 2$/,
+    );
   await eventually('it is served', async () => (await fetch(`${service.url}/api/health`)).status === 200);
-  const { totalItems } = await service.call('GET', '/api/records/posts');
-  assert.ok([1, 2].includes(totalItems));
+  assert.equal((await service.call('GET', '/api/records/posts')).totalItems, 1);
+});
+
+test('a request that found the instance before a backup took its place begins no other job', async (t) => {
+  const service = await startWebhookService(t);
+  const { data } = service.app;
+  const jobs = new JobStore(data.home.background, data.dueClock);
+  const run = async (kind: 'backup' | 'restore'): Promise<void> => {
+    const { job, run } = await beginJob(service, 'default', { kind, backup: 'one.zip' });
+    await run();
+    await jobs.end(job, { state: 'done', bytes: 1, message: '' });
+  };
+  await run('backup');
+  await service.withInstance('default', async (instance) => {
+    await run('restore');
+    const places = { folder: service.data, account: undefined };
+    const parts = { places, requests: data.requests, clock: data.dueClock };
+    const backups = new InstanceBackups(data.home.background, parts);
+    const { signal } = new AbortController();
+    const onAdded = (): void => assert.fail('the job was added');
+    for (const kind of ['backup', 'restore'] as const)
+      await assert.rejects(backups.run(instance, { kind, backup: 'one.zip' }, { signal, onAdded }), {
+        code: 'unavailable',
+        message: 'The instance is being restored from a backup.',
+      });
+  });
+  assert.deepEqual(await jobs.listOpen(), []);
+});
+
+test('a request during a restore, or while a backup takes the place of the instance, gets what is documented', async (t) => {
+  const service = await startWebhookService(t);
+  const { directory, home, dueClock } = service.app.data;
+  const jobs = new JobStore(home.background, dueClock);
+  await service.call('POST', '/api/backups', { body: { name: 'one.zip' }, status: 204 });
+  const { job } = await beginJob(service, 'default', { kind: 'restore', backup: 'one.zip' });
+  const restore = (): ReturnType<typeof service.request> =>
+    service.request('/api/backups/one.zip/restore', { method: 'POST', token: true });
+  const { status, json } = await restore();
+  assert.match(`${status} ${json.message}`, /^400 Try again later/);
+  assert.equal((await service.request('/api/records/posts', { token: true })).status, 200);
+  const { id = '' } = directory.findBySlug('default') ?? {};
+  await directory.beginReplacing(id);
+  for (const answer of [await restore(), await service.request('/api/records/posts', { token: true })])
+    assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '2']);
+  await directory.endReplacing(id);
+  await jobs.end(job, { state: 'failed', bytes: 0, message: 'It was a test.' });
+  assert.equal((await restore()).status, 204);
 });
 
 test('an instance that a backup is about to replace cannot be changed, and is served again where that fails', async (t) => {

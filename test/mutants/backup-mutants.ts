@@ -10,6 +10,13 @@ const templates = 'test/archives/templates.test.ts';
 /** What decides whether a backup is restored, and what it takes over. */
 export const backupMutants: readonly Mutant[] = [
   {
+    name: 'a request to an instance that was replaced meanwhile begins no job',
+    file: 'src/backups/instance-backups.ts',
+    from: 'if (row?.shownId !== shownId) throw new BeingReplaced();',
+    to: '',
+    tests: ['test/api/backup-life.test.ts'],
+  },
+  {
     name: 'superusers restore only archives with the MAC of the service',
     file: 'src/jobs/run-transfer.ts',
     from: "if (job.place !== '' || isArchiveMac(",

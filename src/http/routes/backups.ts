@@ -230,10 +230,11 @@ async function start(
   job: Pick<NewTransfer, 'kind' | 'backup'>,
   action?: AuditEntry['action'],
 ): Promise<Answer> {
-  await services.backups.requireFree(instance);
-  if (action !== undefined) instance.audit.note(input, { action, details: { backup: job.backup } });
   const { signal } = request;
-  await services.backups.run({ ...job, instance: instance.shownId, place: '', isAuto: false }, { signal });
+  const onAdded = (): void => {
+    if (action !== undefined) instance.audit.note(input, { action, details: { backup: job.backup } });
+  };
+  await services.backups.run(instance, job, { signal, onAdded });
   return nothing;
 }
 
