@@ -1,3 +1,4 @@
+import Upload from 'lucide-react/icons/upload';
 import { type ChangeEvent, useState } from 'react';
 import { Button } from '../../parts/button.tsx';
 import type { ControlProps } from '../../parts/form/field.ts';
@@ -21,7 +22,17 @@ export function LogoControl({ id, input, onChange }: ControlProps) {
   return (
     <div className="settings-logo">
       {logo !== '' && <img src={logo} alt="The logo" height={24} />}
-      <input id={id} type="file" accept="image/png,image/jpeg,image/webp,image/svg+xml" onChange={choose} />
+      <label className="button settings-file" data-tone="plain">
+        <Upload size={15} aria-hidden />
+        Choose an image
+        <input
+          id={id}
+          type="file"
+          className="unseen"
+          accept="image/png,image/jpeg,image/webp,image/svg+xml"
+          onChange={choose}
+        />
+      </label>
       {logo !== '' && (
         <Button tone="quiet" onClick={() => onChange('')}>
           Remove the logo
