@@ -24,6 +24,8 @@ export interface MadeDashboard {
 const lazyParts = [
   'audit-log',
   'backup-words',
+  'combobox',
+  'complete-rule',
   'data-table',
   'delivery-table',
   'editor/',

@@ -48,25 +48,45 @@ export function ExpressionInput({ label, placeholder, filter, onFilter, error }:
             }
           }}
         />
-        {text === '' ? (
-          <Key keys="/" />
-        ) : isExpression(text) && text.trim() !== filter ? (
-          <Key keys="↵" />
-        ) : (
-          <IconButton icon={X} small label="Clear the filter" onClick={clear} />
-        )}
+        <FilterEnd text={text} filter={filter} onClear={clear} />
       </div>
       {told !== undefined && (
-        <div className="filter-error" id={id} role="alert">
-          {told.position !== undefined && text === filter && (
-            <div className="filter-caret" aria-hidden>
-              {' '.repeat(told.position)}▲
-            </div>
-          )}
-          {told.message}
-        </div>
+        <FilterProblem id={id} {...told} {...(text !== filter && { position: undefined })} />
       )}
     </>
+  );
+}
+
+interface FilterEndProps {
+  readonly text: string;
+  readonly filter: string;
+  readonly onClear: () => void;
+}
+
+/** At the end of a filter: the key that leads to it, the one that sends it, or what clears it. */
+export function FilterEnd({ text, filter, onClear }: FilterEndProps) {
+  if (text === '') return <Key keys="/" />;
+  if (isExpression(text) && text.trim() !== filter) return <Key keys="↵" />;
+  return <IconButton small label="Clear the filter" icon={X} onClick={onClear} />;
+}
+
+interface FilterProblemProps {
+  readonly id: string;
+  readonly message: string;
+  /** Of the error in the filter above, if that is still there. */
+  readonly position: number | undefined;
+}
+
+export function FilterProblem({ id, message, position }: FilterProblemProps) {
+  return (
+    <div className="filter-error" id={id} role="alert">
+      {position !== undefined && (
+        <div className="filter-caret" aria-hidden>
+          {' '.repeat(position)}▲
+        </div>
+      )}
+      {message}
+    </div>
   );
 }
 

@@ -71,14 +71,7 @@ function AccountMenu({ collection, record, attempt, onToken, onEnd }: AccountMen
   const path = { collection: collection.name };
   const email = emailOf(record);
   return (
-    <Menu
-      trigger={
-        <Button>
-          <UserRound size={14} aria-hidden />
-          Account
-        </Button>
-      }
-    >
+    <Menu trigger={<Button icon={UserRound}>Account</Button>}>
       {record['verified'] !== true && (
         <MenuItem
           icon={MailCheck}

@@ -14,7 +14,7 @@ import { showToast } from '../../parts/toast.tsx';
 import { BulkEdit } from './bulk-edit.tsx';
 import { doSteps, stepsFor, type Target } from './bulk-work.ts';
 import type { Columns } from './column-layout.ts';
-import { type ExportFormat, exportFormats, exportRecords } from './export-work.ts';
+import { type ExportFormat, exportFormats, startExport } from './export-work.ts';
 import type { Selection } from '../../parts/data-table/use-selection.ts';
 import { offerUndo, readValues, undoRecordsMax } from './undo.ts';
 import { useWork } from './use-work.ts';
@@ -108,32 +108,21 @@ function BulkActions({ mayEdit, isEditing, onDialog, onExport, onClear }: BulkAc
   return (
     <span className="bulk-actions">
       {mayEdit && (
-        <Button aria-expanded={isEditing} onClick={() => onDialog('edit')}>
-          <Pencil size={14} aria-hidden />
+        <Button icon={Pencil} aria-expanded={isEditing} onClick={() => onDialog('edit')}>
           Edit a field
         </Button>
       )}
-      <Menu
-        trigger={
-          <Button>
-            <Download size={14} aria-hidden />
-            Export
-          </Button>
-        }
-      >
+      <Menu trigger={<Button icon={Download}>Export</Button>}>
         {exportFormats.map(({ value, label }) => (
           <MenuItem key={value} onSelect={() => onExport(value)}>
             {label}
           </MenuItem>
         ))}
       </Menu>
-      <Button tone="danger" onClick={() => onDialog('delete')}>
-        <Trash2 size={14} aria-hidden />
+      <Button icon={Trash2} tone="danger" onClick={() => onDialog('delete')}>
         Delete
       </Button>
-      <IconButton label="Clear the selection" onClick={onClear}>
-        <X size={15} aria-hidden />
-      </IconButton>
+      <IconButton label="Clear the selection" icon={X} onClick={onClear} />
     </span>
   );
 }
@@ -177,21 +166,6 @@ function useBulk({ collection, selection, columns, total, filter, sort }: BulkBa
     change: async (body: Readonly<Record<string, unknown>>) =>
       each('Changing', Object.keys(body), (id) => ({ kind: 'update', id, subject: id, body })),
     remove: async () => each('Deleting', [], (id) => ({ kind: 'delete', id, subject: id })),
-    exportAs: async (format: ExportFormat) =>
-      work.start({
-        verb: 'Exporting',
-        changesRows: false,
-        run: async (signal, onProgress) => {
-          const fields = columns.table.getVisibleLeafColumns().map(({ id }) => id);
-          const options = {
-            collection,
-            format,
-            fields,
-            signal,
-            onProgress: (done: number) => onProgress({ done, failed: [] }),
-          };
-          showToast(`${plural(await exportRecords(target, options), 'record')} exported.`);
-        },
-      }),
+    exportAs: async (format: ExportFormat) => startExport(work, { collection, columns, target }, format),
   };
 }

@@ -2,9 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { recordCountQuery } from '../../api/records.ts';
 import { Button } from '../../parts/button.tsx';
 import { plural } from '../../parts/time.tsx';
-import { showToast } from '../../parts/toast.tsx';
 import type { ShownRecords } from './column-layout.ts';
-import { exportFormats, exportRecords } from './export-work.ts';
+import { exportFormats, startExport } from './export-work.ts';
 import { toFilter } from './record-filter.ts';
 import { useWork } from './use-work.ts';
 import { Problems, WorkProgress } from './work-progress.tsx';
@@ -15,26 +14,7 @@ export function ExportForm({ collection, columns, filter, sort }: ShownRecords) 
   const expression = toFilter(collection, filter);
   const { data: total } = useQuery(recordCountQuery({ collection: name, filter: expression }));
   const work = useWork(name);
-  const exportAs = async (format: (typeof exportFormats)[number]['value']): Promise<void> => {
-    await work.start({
-      verb: 'Exporting',
-      changesRows: false,
-      run: async (signal, onProgress) => {
-        const fields = columns.table.getVisibleLeafColumns().map(({ id }) => id);
-        const count = await exportRecords(
-          { kind: 'all', filter: expression, sort },
-          {
-            collection,
-            format,
-            fields,
-            signal,
-            onProgress: (done) => onProgress({ done, failed: [] }),
-          },
-        );
-        showToast(`${plural(count, 'record')} exported.`);
-      },
-    });
-  };
+  const target = { kind: 'all', filter: expression, sort } as const;
   return (
     <div className="transfer-body">
       <p>
@@ -48,7 +28,10 @@ export function ExportForm({ collection, columns, filter, sort }: ShownRecords) 
       ) : (
         <div className="dialog-actions">
           {exportFormats.map(({ value, label }) => (
-            <Button key={value} onClick={() => void exportAs(value)}>
+            <Button
+              key={value}
+              onClick={() => void startExport(work, { collection, columns, target }, value)}
+            >
               {label}
             </Button>
           ))}

@@ -1,7 +1,11 @@
 import type { Collection, Field, RecordModel } from '../../api/client.ts';
 import { saveBlob } from '../../browser/save-blob.ts';
+import { plural } from '../../parts/time.tsx';
+import { showToast } from '../../parts/toast.tsx';
 import { readPages, type Target } from './bulk-work.ts';
+import type { Columns } from './column-layout.ts';
 import { cellOfText, formatCsvLine } from './csv.ts';
+import type { useWork } from './use-work.ts';
 
 export type ExportFormat = 'csv' | 'json' | 'ndjson';
 
@@ -15,6 +19,35 @@ export const exportFormats: readonly {
   { value: 'ndjson', label: 'NDJSON', type: 'application/x-ndjson' },
 ];
 
+interface ExportSource {
+  readonly collection: Collection;
+  readonly columns: Columns;
+  readonly target: Target;
+}
+
+/** Exports records in the columns that show. */
+export async function startExport(
+  work: ReturnType<typeof useWork>,
+  { collection, columns, target }: ExportSource,
+  format: ExportFormat,
+): Promise<void> {
+  await work.start({
+    verb: 'Exporting',
+    changesRows: false,
+    run: async (signal, onProgress) => {
+      const fields = columns.table.getVisibleLeafColumns().map(({ id }) => id);
+      const count = await exportRecords(target, {
+        collection,
+        format,
+        fields,
+        signal,
+        onProgress: (done) => onProgress({ done, failed: [] }),
+      });
+      showToast(`${plural(count, 'record')} exported.`);
+    },
+  });
+}
+
 interface ExportOptions {
   readonly collection: Collection;
   readonly format: ExportFormat;
@@ -25,7 +58,7 @@ interface ExportOptions {
 }
 
 /** Reads the records of a target page by page into a file, and hands that to the browser. */
-export async function exportRecords(target: Target, options: ExportOptions): Promise<number> {
+async function exportRecords(target: Target, options: ExportOptions): Promise<number> {
   const { collection, format, fields, signal, onProgress } = options;
   const { name } = collection;
   const writer = writers[format](fields, collection);

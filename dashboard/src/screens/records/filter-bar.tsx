@@ -1,15 +1,14 @@
-import X from 'lucide-react/icons/x';
 import { useEffect, useEffectEvent, useId, useRef, type ReactNode } from 'react';
 import type { Collection } from '../../api/client.ts';
-import { IconButton } from '../../parts/button.tsx';
-import { Key } from '../../parts/key.tsx';
+import { isExpression } from '../../api/expressions.ts';
+import { FilterEnd, FilterProblem } from '../../parts/expression-input.tsx';
 import { plural } from '../../parts/time.tsx';
 import { useFilterText } from '../../parts/use-filter-text.ts';
 import { writeText } from '../../parts/write-text.ts';
 import { FilterChips } from './filter-chips.tsx';
 import { useFilterHistory } from './use-filter-history.ts';
 import { FilterInput } from './filter-input.tsx';
-import { errorPosition, isExpression } from './record-filter.ts';
+import { errorPosition } from './record-filter.ts';
 
 const keptAfterMs = 1_000;
 
@@ -33,9 +32,9 @@ export function FilterBar(props: FilterBarProps) {
   const [text, setText] = useFilterText({ filter, isExpression, onFilter });
   const input = useRef<HTMLInputElement>(null);
   const history = useFilterHistory(collection.id);
-  const isWritten = isExpression(text);
   useGoodFilter(props, history.add);
-  const position = error === undefined || text !== filter ? undefined : errorPosition(error);
+  const isAsSent = text === filter && isExpression(text);
+  const position = error === undefined || !isAsSent ? undefined : errorPosition(error);
   return (
     <search className="filter">
       <div className="filter-row">
@@ -50,8 +49,8 @@ export function FilterBar(props: FilterBarProps) {
           onApply={onFilter}
         >
           <FilterEnd
-            isPending={isWritten && text.trim() !== filter}
-            isEmpty={text === ''}
+            text={text}
+            filter={filter}
             onClear={() => {
               onFilter('');
               setText('');
@@ -72,33 +71,8 @@ export function FilterBar(props: FilterBarProps) {
           }}
         />
       )}
-      {error !== undefined && (
-        <div className="filter-error" id={id} role="alert">
-          {position !== undefined && isWritten && (
-            <div className="filter-caret" aria-hidden>
-              {' '.repeat(position)}▲
-            </div>
-          )}
-          {error}
-        </div>
-      )}
+      {error !== undefined && <FilterProblem id={id} message={error} position={position} />}
     </search>
-  );
-}
-
-interface FilterEndProps {
-  readonly isPending: boolean;
-  readonly isEmpty: boolean;
-  readonly onClear: () => void;
-}
-
-function FilterEnd({ isPending, isEmpty, onClear }: FilterEndProps) {
-  if (isEmpty) return <Key keys="/" />;
-  if (isPending) return <Key keys="↵" />;
-  return (
-    <IconButton small label="Clear the filter" onClick={onClear}>
-      <X size={14} aria-hidden />
-    </IconButton>
   );
 }
 

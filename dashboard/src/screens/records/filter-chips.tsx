@@ -22,9 +22,12 @@ export function FilterChips({ filter, onMark, onFilter }: FilterChipsProps) {
             <button type="button" className="cut mono" title={text} onClick={() => onMark(start, end)}>
               {text}
             </button>
-            <IconButton small label={`Remove ${text}`} onClick={() => onFilter(withoutTerm(filter, index))}>
-              <X size={12} aria-hidden />
-            </IconButton>
+            <IconButton
+              small
+              label={`Remove ${text}`}
+              onClick={() => onFilter(withoutTerm(filter, index))}
+              icon={X}
+            />
           </span>
         </li>
       ))}

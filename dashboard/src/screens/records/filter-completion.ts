@@ -1,4 +1,5 @@
 import type { Collection, Field } from '../../api/client.ts';
+import { namesBelow, targetOf } from '../../parts/complete-rule.ts';
 
 /** What a text may go on with: the part that it takes the place of, and what can stand there. */
 export interface Completion {
@@ -14,25 +15,26 @@ export interface Choice {
 
 const choicesMax = 12;
 
-/** Returns what can stand at the caret, by what stands before it: a field, an operator, a value, or what joins the next condition. */
-export function completeFilter(
-  { text, caret }: { readonly text: string; readonly caret: number },
-  collection: Collection,
-  collections: readonly Collection[],
-): Completion {
-  const before = text.slice(0, caret);
+interface Names {
+  readonly collection: Collection;
+  readonly collections: readonly Collection[];
+}
+
+/** Returns what can stand behind a text: a field, an operator, a value, or what joins the next condition. */
+export function completeFilter(before: string, names: Names): Completion {
   const { kind, start, operand } = contextOf(before);
   const part = before.slice(start);
-  const field = operand === '' ? undefined : findField(operand, collection, collections);
+  const field = operand === '' ? undefined : findField(operand, names);
   const all = {
-    operand: () => operands(part, collection, collections),
+    operand: () => operands(part, names),
     // A word to look for is followed by others.
     operator: () => (field === undefined && !/^@|\./.test(operand) ? [] : operators(field)),
-    value: () => [...values(field), ...macros, ...operands(part, collection, collections)],
+    value: () => [...values(field), ...operands(part, names)],
     joint: () => joints,
   }[kind]();
   const wanted = part.toLowerCase().replace(/^['"]/, '');
-  const fitting = all.filter(({ text: choice }) => {
+  const unique = [...new Map(all.map((choice) => [choice.text, choice])).values()];
+  const fitting = unique.filter(({ text: choice }) => {
     const plain = choice.toLowerCase().replace(/^['"]/, '');
     return plain.startsWith(wanted) && choice !== part;
   });
@@ -124,59 +126,16 @@ function printText(text: string): string {
   return `'${text.replaceAll(/[\\'\n\t\r]/g, (character) => `\\${escapes[character] ?? character}`)}'`;
 }
 
-const macros: readonly Choice[] = [
-  { text: '@now', note: 'this moment' },
-  { text: '@todayStart', note: 'the beginning of today, UTC' },
-  { text: '@todayEnd', note: 'the end of today' },
-  { text: '@yesterday', note: '24 hours ago' },
-  { text: '@tomorrow', note: 'in 24 hours' },
-  { text: '@monthStart', note: 'the beginning of this month' },
-  { text: '@monthEnd', note: 'the end of this month' },
-  { text: '@yearStart', note: 'the beginning of this year' },
-  { text: '@yearEnd', note: 'the end of this year' },
-  { text: 'null', note: 'nothing' },
-];
-
-const request: readonly Choice[] = [
-  { text: '@request.auth.id', note: 'who calls' },
-  { text: '@request.auth.collectionName', note: 'the collection of the caller' },
-  { text: '@request.method', note: 'of this request' },
-  { text: '@request.query.', note: 'parameters of this request' },
-  { text: '@request.headers.', note: 'headers of this request' },
-];
-
-/** Fields, those of related records behind a dot, modifiers behind a colon, and names of docs/filters.md. */
-function operands(
-  part: string,
-  collection: Collection,
-  collections: readonly Collection[],
-): readonly Choice[] {
+/** Names of docs/filters.md, fields, those of related records behind a dot, and modifiers behind a colon. */
+function operands(part: string, names: Names): readonly Choice[] {
   const colon = part.indexOf(':');
   if (colon > 0) {
     const base = part.slice(0, colon);
-    return modifiers(findField(base, collection, collections)).map((one) => ({
-      text: base + one,
-      note: 'modifier',
-    }));
+    return modifiers(findField(base, names)).map((one) => ({ text: base + one, note: 'modifier' }));
   }
-  const [, head = ''] = /^(.*\.)[^.]*$/.exec(part) ?? [];
-  const owner = head === '' ? collection : ownerOf(head.slice(0, -1), collection, collections);
-  const own = owner === undefined ? [] : fieldChoices(owner, head);
-  if (head !== '' && !part.startsWith('@')) return own;
-  const others = collections.map(({ name }) => ({
-    text: `@collection.${name}.`,
-    note: 'all of its records',
-  }));
-  return [...own, ...(part.startsWith('@') ? [...request, ...others] : [])];
-}
-
-function fieldChoices({ fields }: Collection, head: string): readonly Choice[] {
-  return fields
-    .filter(({ type, name }) => type !== 'password' && name !== 'tokenKey')
-    .map((field) => ({
-      text: head + field.name,
-      note: field.type === 'relation' ? 'relation: type . for its fields' : field.type,
-    }));
+  const path = part.split('.').slice(0, -1);
+  const head = path.map((name) => `${name}.`).join('');
+  return namesBelow(path, names).map(({ text, hint }) => ({ text: head + text, note: hint }));
 }
 
 function modifiers(field: Field | undefined): readonly string[] {
@@ -184,36 +143,14 @@ function modifiers(field: Field | undefined): readonly string[] {
   return field?.type === 'text' || field?.type === 'email' ? [':lower'] : [];
 }
 
-/** The collection that a path of relations leads to: `author.team`, `@collection.people`, `comments_via_post`. */
-function ownerOf(
-  path: string,
-  collection: Collection,
-  collections: readonly Collection[],
-): Collection | undefined {
+/** The field at the end of a path of relations: `price`, `author.team.name`, `@collection.people.name`. */
+function findField(path: string, { collection, collections }: Names): Field | undefined {
+  let names = path.replace(/:\w*$/, '').split('.');
   let owner: Collection | undefined = collection;
-  let names = path.split('.');
   if (names[0] === '@collection') {
     owner = collections.find(({ name }) => name === names[1]?.replace(/:.*/, ''));
     names = names.slice(2);
   }
-  for (const name of names) {
-    const [, source] = /^(\w+)_via_\w+$/.exec(name) ?? [];
-    const field: Field | undefined = owner?.fields.find((one) => one.name === name);
-    if (source !== undefined) owner = collections.find((one) => one.name === source);
-    else
-      owner =
-        field?.type === 'relation' ? collections.find(({ id }) => id === field.collectionId) : undefined;
-  }
-  return owner;
-}
-
-function findField(
-  path: string,
-  collection: Collection,
-  collections: readonly Collection[],
-): Field | undefined {
-  const names = path.replace(/:\w*$/, '').split('.');
-  const owner =
-    names.length === 1 ? collection : ownerOf(names.slice(0, -1).join('.'), collection, collections);
+  for (const name of names.slice(0, -1)) owner = owner && targetOf(owner, name, collections);
   return owner?.fields.find(({ name }) => name === names.at(-1));
 }

@@ -2,9 +2,9 @@ import History from 'lucide-react/icons/history';
 import Search from 'lucide-react/icons/search';
 import { useId, useState, type KeyboardEvent, type ReactNode, type RefObject } from 'react';
 import type { Collection } from '../../api/client.ts';
+import { isExpression } from '../../api/expressions.ts';
 import { writeText } from '../../parts/write-text.ts';
 import { type Choice, completeFilter, type Completion } from './filter-completion.ts';
-import { isExpression } from './record-filter.ts';
 
 interface FilterInputProps {
   readonly collection: Collection;
@@ -99,7 +99,7 @@ function useChoices({ collection, collections, input, text, history, onText, onA
       ? nothing
       : text === ''
         ? before
-        : completeFilter({ text, caret }, collection, collections);
+        : completeFilter(text.slice(0, caret), { collection, collections });
   const { start, choices } = completion;
   const open = (at: number): void => {
     setCaret(at);
@@ -113,8 +113,8 @@ function useChoices({ collection, collections, input, text, history, onText, onA
       close();
       return;
     }
-    // A path goes on, everything else is followed by a space.
-    const taken = choice.text.endsWith('.') ? choice.text : `${choice.text} `;
+    // A path and a function go on, everything else is followed by a space.
+    const taken = /[.(]$/.test(choice.text) ? choice.text : `${choice.text} `;
     const next = text.slice(0, start) + taken + text.slice(caret ?? text.length).trimStart();
     const end = start + taken.length;
     const write = (): void => {

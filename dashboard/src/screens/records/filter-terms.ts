@@ -1,4 +1,4 @@
-import { isExpression } from './record-filter.ts';
+import { isExpression } from '../../api/expressions.ts';
 
 /** A condition of a filter: its text, where that stands, and what joins it to the one before. */
 export interface FilterTerm {

@@ -1,5 +1,5 @@
 import FileUp from 'lucide-react/icons/file-up';
-import { useId, useState } from 'react';
+import { useState } from 'react';
 import type { Collection } from '../../api/client.ts';
 import { Button } from '../../parts/button.tsx';
 import { Combobox } from '../../parts/combobox.tsx';
@@ -7,6 +7,7 @@ import { Notice } from '../../parts/notice.tsx';
 import { plural } from '../../parts/time.tsx';
 import { doSteps, type Step } from './bulk-work.ts';
 import { parseCsv } from './csv.ts';
+import { FileDrop } from './file-drop.tsx';
 import { type CsvFile, guessMapping, importedFields, type Mapping, toSteps } from './import-mapping.ts';
 import { useWork } from './use-work.ts';
 import { Problems, WorkProgress } from './work-progress.tsx';
@@ -18,23 +19,17 @@ interface ImportFormProps {
 
 /** A file of CSV: which column goes into which field, a look at the first lines, and what became of each line. */
 export function ImportForm({ collection, onClose }: ImportFormProps) {
-  const id = useId();
   const { file, mapping, setMapping, work, open, run, isMapped, result } = useImport(collection);
   return (
     <div className="transfer-body">
-      <label className="drop">
-        <FileUp size={14} aria-hidden />
-        {file === undefined ? 'Choose a CSV file with a header row' : file.name}
-        <input
-          id={id}
-          type="file"
-          className="unseen"
-          accept=".csv,.tsv,text/csv"
-          aria-label="CSV file"
-          disabled={work.isBusy}
-          onChange={(event) => void open(event.target.files?.[0])}
-        />
-      </label>
+      <FileDrop
+        label="CSV file"
+        text={file === undefined ? 'Choose a CSV file with a header row' : file.name}
+        icon={FileUp}
+        accept=".csv,.tsv,text/csv"
+        disabled={work.isBusy}
+        onFiles={([chosen]) => void open(chosen)}
+      />
       {file !== undefined && file.lines.length === 0 && (
         <Notice tone="failed">The file has no rows below the header.</Notice>
       )}

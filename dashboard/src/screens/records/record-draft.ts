@@ -12,10 +12,14 @@ export class FileChange {
   /** The stored files in another order than before. */
   readonly order: readonly string[] | undefined;
 
-  constructor(removed: readonly string[], added: readonly File[], order?: readonly string[]) {
+  constructor({ removed = [], added = [], order }: Partial<FileChange>) {
     this.removed = removed;
     this.added = added;
     this.order = order;
+  }
+
+  with(members: Partial<FileChange>): FileChange {
+    return new FileChange({ removed: this.removed, added: this.added, order: this.order, ...members });
   }
 
   get isEmpty(): boolean {

@@ -18,10 +18,12 @@ import { TabList } from '../../parts/tab-list.tsx';
 import { showToast } from '../../parts/toast.tsx';
 import { recordLabel } from './cell-value.tsx';
 import { refreshRecords } from './live-rows.ts';
+import { PlaceholderTab } from './placeholder-tab.tsx';
 import type { RecordView } from './record-search.ts';
-import { RelationsTab, StoryTab } from './lazy-tabs.tsx';
 
 const RecordForm = lazy(async () => ({ default: (await import('./record-form.tsx')).RecordForm }));
+const StoryTab = lazy(async () => ({ default: (await import('./story-tab.tsx')).StoryTab }));
+const RelationsTab = lazy(async () => ({ default: (await import('./relations-tab.tsx')).RelationsTab }));
 const AccountActions = lazy(async () => ({
   default: (await import('./account-actions.tsx')).AccountActions,
 }));
@@ -58,9 +60,7 @@ export function RecordDrawer(props: RecordDrawerProps) {
           </h2>
         </div>
         {record !== undefined && <RecordMenu {...props} record={record} />}
-        <IconButton label="Close" keys="esc" onClick={onClose}>
-          <X size={16} aria-hidden />
-        </IconButton>
+        <IconButton label="Close" keys="esc" icon={X} onClick={onClose} />
       </header>
       {id !== undefined && (
         <>
@@ -76,26 +76,22 @@ export function RecordDrawer(props: RecordDrawerProps) {
           <TabList label="View" tabs={isView ? [jsonTab] : tabs} selected={shown} onSelect={onView} />
         </>
       )}
-      {id !== undefined && shown === 'story' && <StoryTab collection={collection} id={id} />}
       {error !== null && shown !== 'story' && (
         <div className="drawer-form">
           <FailureNotice error={error} onRetry={() => void refetch()} />
         </div>
       )}
-      {!isReady && error === null && shown !== 'story' && (
-        <PlaceholderForm count={Math.min(collection.fields.length, 8)} />
-      )}
-      {record !== undefined && shown === 'relations' && <RelationsTab {...props} record={record} />}
-      {isReady && shown === 'json' && record !== undefined && (
-        <div className="drawer-body">
-          <JsonView value={record} />
-        </div>
-      )}
-      {isReady && shown === 'fields' && (
-        <Suspense fallback={<PlaceholderForm count={Math.min(collection.fields.length, 8)} />}>
-          <RecordForm {...props} record={record} etag={data?.etag ?? ''} />
-        </Suspense>
-      )}
+      {!isReady && error === null && shown !== 'story' && <PlaceholderTab />}
+      <Suspense fallback={<PlaceholderTab />}>
+        {id !== undefined && shown === 'story' && <StoryTab collection={collection} id={id} />}
+        {record !== undefined && shown === 'relations' && <RelationsTab {...props} record={record} />}
+        {record !== undefined && shown === 'json' && (
+          <div className="drawer-body">
+            <JsonView value={record} />
+          </div>
+        )}
+        {isReady && shown === 'fields' && <RecordForm {...props} record={record} etag={data?.etag ?? ''} />}
+      </Suspense>
     </aside>
   );
 }
@@ -118,13 +114,7 @@ function RecordMenu({ collection, record, onClose }: RecordDrawerProps & { reado
   };
   return (
     <>
-      <Menu
-        trigger={
-          <IconButton label="More">
-            <Ellipsis size={16} aria-hidden />
-          </IconButton>
-        }
-      >
+      <Menu trigger={<IconButton label="More" icon={Ellipsis} />}>
         <MenuItem icon={Copy} onSelect={() => void copy(url, 'URL')}>
           Copy the URL of the API
         </MenuItem>
@@ -166,22 +156,5 @@ function RecordMenu({ collection, record, onClose }: RecordDrawerProps & { reado
         </Confirm>
       )}
     </>
-  );
-}
-
-function PlaceholderForm({ count }: { readonly count: number }) {
-  return (
-    <div className="drawer-body" aria-busy>
-      <div className="drawer-form">
-        {Array.from({ length: count }, (_, index) => (
-          <div key={index} className="field">
-            <span className="field-head">
-              <span className="placeholder" style={{ inlineSize: 60 + ((index * 31) % 50) }} />
-            </span>
-            <span className="placeholder" style={{ blockSize: 30 }} />
-          </div>
-        ))}
-      </div>
-    </div>
   );
 }

@@ -1,9 +1,5 @@
 import { type Collection, client } from '../../api/client.ts';
-
-/** What has an operator, or is grouped, is an expression of docs/filters.md; anything else is a text to look for. */
-export function isExpression(text: string): boolean {
-  return /[=<>~]|&&|\|\|/.test(text);
-}
+import { isExpression } from '../../api/expressions.ts';
 
 const searched: ReadonlySet<string> = new Set(['text', 'email', 'url', 'editor', 'select']);
 

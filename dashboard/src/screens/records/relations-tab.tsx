@@ -1,13 +1,13 @@
-import { useQueries, useQuery } from '@tanstack/react-query';
+import { useQueries } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import ArrowRight from 'lucide-react/icons/arrow-right';
 import ArrowLeft from 'lucide-react/icons/arrow-left';
 import { client, type Collection, type RecordModel } from '../../api/client.ts';
 import type { FieldOf } from '../../api/collections.ts';
-import { recordCountQuery, recordsByIdQuery } from '../../api/records.ts';
+import { recordCountQuery } from '../../api/records.ts';
 import { CollectionIcon } from '../../parts/collection-icon.tsx';
 import { plural } from '../../parts/time.tsx';
-import { recordLabel } from './cell-value.tsx';
+import { RelatedRecords } from './related-records.tsx';
 
 interface RelationsTabProps {
   readonly collection: Collection;
@@ -54,7 +54,9 @@ function PointsTo({ collection, collections, record }: RelationsTabProps) {
             <span>{field.name}</span>
             <span className="soft">{plural(ids.length, 'record')}</span>
           </div>
-          <RelatedLinks target={target} ids={ids} />
+          <RelatedRecords target={target} ids={ids.slice(0, shownMax)}>
+            {ids.length > shownMax && <span className="faint">and {ids.length - shownMax} more</span>}
+          </RelatedRecords>
         </li>
       ))}
     </ul>
@@ -62,33 +64,6 @@ function PointsTo({ collection, collections, record }: RelationsTabProps) {
 }
 
 const shownMax = 20;
-
-function RelatedLinks({ target, ids }: { readonly target: Collection; readonly ids: readonly string[] }) {
-  const shown = ids.slice(0, shownMax);
-  const { data: records = [] } = useQuery(recordsByIdQuery(target.name, shown));
-  return (
-    <div className="relation-list">
-      {shown.map((id) => {
-        const related = records.find((record) => record.id === id);
-        const label = related === undefined ? '' : recordLabel(target, related);
-        return (
-          <Link
-            key={id}
-            className="chip"
-            to="/c/$collection"
-            params={{ collection: target.name }}
-            search={{ record: id }}
-            title={`${target.name} / ${id}`}
-          >
-            <CollectionIcon collection={target} size={13} />
-            <span className={label === '' ? 'cut mono' : 'cut'}>{label === '' ? id : label}</span>
-          </Link>
-        );
-      })}
-      {ids.length > shownMax && <span className="faint">and {ids.length - shownMax} more</span>}
-    </div>
-  );
-}
 
 /** Each field of another collection that may name this record, with how many do, and a link to them. */
 function PointedAt({ collection, collections, record }: RelationsTabProps) {

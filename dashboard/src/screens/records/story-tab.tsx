@@ -80,8 +80,7 @@ function Comparison(props: StoryTabProps & { readonly last: string }) {
   return (
     <>
       <div>
-        <Button aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
-          <Columns2 size={15} aria-hidden />
+        <Button icon={Columns2} aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
           Compare revisions
         </Button>
       </div>

@@ -13,13 +13,7 @@ export function TransferMenu(props: ShownRecords) {
   const [mode, setMode] = useState<'export' | 'import'>();
   return (
     <>
-      <Menu
-        trigger={
-          <Button tone="quiet" aria-label="Export and import">
-            <Ellipsis size={15} aria-hidden />
-          </Button>
-        }
-      >
+      <Menu trigger={<Button icon={Ellipsis} tone="quiet" aria-label="Export and import" />}>
         <MenuItem icon={Download} onSelect={() => setMode('export')}>
           Export these records …
         </MenuItem>

@@ -21,9 +21,7 @@ export function TransferPanel({ mode, onClose, ...props }: TransferPanelProps) {
         <h2 id={id}>
           {mode === 'export' ? `Export ${props.collection.name}` : `Import CSV into ${props.collection.name}`}
         </h2>
-        <IconButton label="Close" keys="esc" onClick={onClose}>
-          <X size={16} aria-hidden />
-        </IconButton>
+        <IconButton label="Close" keys="esc" icon={X} onClick={onClose} />
       </header>
       {mode === 'export' ? <ExportForm {...props} /> : <ImportForm {...props} onClose={onClose} />}
     </dialog>

@@ -107,12 +107,8 @@ function ViewItem({ collection, view, isCurrent, onOpen, onRename, onDelete }: V
         label={`Copy link to ${name}`}
         text={new URL(router.buildLocation(place).publicHref, location.origin).href}
       />
-      <IconButton small label={`Rename ${name}`} onClick={onRename}>
-        <Pencil size={13} aria-hidden />
-      </IconButton>
-      <IconButton small label={`Delete ${name}`} onClick={onDelete}>
-        <Trash2 size={13} aria-hidden />
-      </IconButton>
+      <IconButton small label={`Rename ${name}`} icon={Pencil} onClick={onRename} />
+      <IconButton small label={`Delete ${name}`} icon={Trash2} onClick={onDelete} />
     </li>
   );
 }

@@ -13,11 +13,7 @@ export function ViewMenu(props: ShownRecords) {
       label="Saved views"
       align="end"
       className="views"
-      trigger={
-        <Button tone="quiet" aria-label="Saved views">
-          <Bookmark size={15} aria-hidden />
-        </Button>
-      }
+      trigger={<Button icon={Bookmark} tone="quiet" aria-label="Saved views" />}
     >
       {(close) => (
         <Suspense fallback={<span className="placeholder" style={{ blockSize: 80 }} />}>

@@ -3,7 +3,7 @@ import type { Collection } from '../../api/client.ts';
 import { type CollectionInput, ruleCheckQuery } from '../../api/definitions.ts';
 import { Editor } from '../../parts/editor/editor.tsx';
 import { useSettled } from '../../parts/use-settled.ts';
-import { completeRule } from './complete-rule.ts';
+import { completeRule } from '../../parts/complete-rule.ts';
 
 interface RuleInputProps {
   readonly id: string;

@@ -55,12 +55,8 @@ export function PointMap(props: PointMapProps) {
         {isOnEarth(props) && <circle className="point-map-point" cx={lon} cy={-lat} r={width / 90} />}
       </svg>
       <div className="point-map-zoom">
-        <IconButton small label="Zoom in" onClick={() => zoom(2)}>
-          <Plus size={14} aria-hidden />
-        </IconButton>
-        <IconButton small label="Zoom out" onClick={() => zoom(0.5)}>
-          <Minus size={14} aria-hidden />
-        </IconButton>
+        <IconButton small label="Zoom in" icon={Plus} onClick={() => zoom(2)} />
+        <IconButton small label="Zoom out" icon={Minus} onClick={() => zoom(0.5)} />
       </div>
     </>
   );

@@ -1,16 +1,14 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import Plus from 'lucide-react/icons/plus';
-import X from 'lucide-react/icons/x';
 import { useState } from 'react';
 import { call, type Collection } from '../../../api/client.ts';
 import type { FieldOf } from '../../../api/collections.ts';
-import { recordsByIdQuery } from '../../../api/records.ts';
-import { Button, IconButton } from '../../../parts/button.tsx';
+import { Button } from '../../../parts/button.tsx';
 import { Finder } from '../../../parts/combobox.tsx';
 import { Popover } from '../../../parts/popover.tsx';
 import { recordLabel } from '../cell-value.tsx';
 import { toFilter } from '../record-filter.ts';
+import { RelatedRecords } from '../related-records.tsx';
 
 interface RelationEditorProps {
   readonly id: string;
@@ -27,51 +25,23 @@ export function RelationEditor({ id, field, value, collections, onChange }: Rela
     .flat()
     .map(String)
     .filter((one) => one !== '');
-  const { data: records = [] } = useQuery({
-    ...recordsByIdQuery(target?.name ?? '', ids),
-    enabled: target !== undefined && ids.length > 0,
-    placeholderData: keepPreviousData,
-  });
   const isSingle = field.maxSelect <= 1;
   if (target === undefined) return <p className="soft">The related collection was deleted.</p>;
   const set = (next: readonly string[]): void => onChange(isSingle ? (next.at(-1) ?? '') : next);
   return (
     <div className="relation">
-      {ids.length > 0 && (
-        <div className="relation-list">
-          {ids.map((one) => {
-            const record = records.find((candidate) => candidate.id === one);
-            const label = record === undefined ? '' : recordLabel(target, record);
-            return (
-              <span key={one} className="chip">
-                <Link
-                  to="/c/$collection"
-                  params={{ collection: target.name }}
-                  search={{ record: one }}
-                  className="cut"
-                >
-                  {label === '' ? <span className="mono">{one}</span> : label}
-                </Link>
-                <IconButton
-                  small
-                  label={`Remove ${label || one}`}
-                  onClick={() => set(ids.filter((other) => other !== one))}
-                >
-                  <X size={12} aria-hidden />
-                </IconButton>
-              </span>
-            );
-          })}
-        </div>
-      )}
+      <RelatedRecords
+        target={target}
+        ids={ids}
+        onRemove={(one) => set(ids.filter((other) => other !== one))}
+      />
       {(isSingle || ids.length < field.maxSelect) && (
         <Popover
           label={`Choose from ${target.name}`}
           className="combobox-list"
           align="start"
           trigger={
-            <Button id={id}>
-              <Plus size={14} aria-hidden />
+            <Button icon={Plus} id={id}>
               {isSingle && ids.length > 0 ? 'Choose another' : `Choose from ${target.name}`}
             </Button>
           }

@@ -1,5 +1,5 @@
-import type { Collection, Field } from '../../api/client.ts';
-import type { Completion, CompletionList } from '../../parts/editor/code-editor.ts';
+import type { Collection, Field } from '../api/client.ts';
+import type { Completion, CompletionList } from './editor/code-editor.ts';
 
 interface Names {
   readonly collection: Collection;
@@ -66,7 +66,11 @@ function matching(items: readonly Completion[], typed: string): readonly Complet
     .slice(0, shownMax);
 }
 
-function namesBelow(path: readonly string[], { collection, collections }: Names): readonly Completion[] {
+/** Returns the names that may follow a path, which is what stands before each dot. */
+export function namesBelow(
+  path: readonly string[],
+  { collection, collections }: Names,
+): readonly Completion[] {
   const [first, second, ...rest] = path;
   if (first === undefined) return [...namesOf(collection, collections), ...roots];
   if (first === '@collection') {
@@ -120,7 +124,8 @@ function follow(
   return [...new Map(all.map((item) => [item.text, item])).values()];
 }
 
-function targetOf(
+/** The collection that a relation leads to, or one that refers to this one: `comments_via_post`. */
+export function targetOf(
   collection: Collection,
   name: string,
   collections: readonly Collection[],
