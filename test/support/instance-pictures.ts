@@ -218,7 +218,7 @@ export const instanceScreens: readonly PicturedScreen[] = [
   { name: 'diagram', path: 'diagram', ready: '.diagram-box' },
   { name: 'rules', path: 'rules', ready: '.rules-cell' },
   { name: 'webhooks', path: 'webhooks', ready: '.table-link' },
-  { name: 'webhooks-none', path: 'webhooks?find=zebra', ready: '.empty' },
+  { name: 'webhooks-none', path: 'webhooks?find=zebra', ready: '.data-empty' },
   { name: 'webhooks-new', path: 'webhooks?create=yes', ready: '.forecast strong' },
   ...(['Overview', 'Deliveries', 'Test', 'Settings'] as const).map((tab) => ({
     name: `endpoint-${tab.toLowerCase()}`,
@@ -240,7 +240,7 @@ export const instanceScreens: readonly PicturedScreen[] = [
     act: async (page) => {
       await page.locator('.table-link').first().click();
       await page.getByRole('button', { name: 'Replay …' }).click();
-      await page.getByRole('complementary').getByLabel('Everything').check();
+      await page.getByRole('radio', { name: 'Everything' }).check();
       await page.getByRole('button', { name: 'Count' }).click();
       await page.getByText('to 1 endpoint').waitFor();
     },

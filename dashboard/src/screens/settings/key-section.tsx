@@ -20,78 +20,55 @@ const route = getRouteApi('/shell/settings/$section');
 
 /** The keys of programs: what each may do, and when it last did. */
 export function KeySection() {
-  const { create } = route.useSearch();
+  const [{ create, find = '', sort = '-created' }, set] = useSectionSearch();
   const navigate = route.useNavigate();
   const { data: keys, error, refetch } = useQuery(keysQuery);
+  const collections = useLoadedCollections();
+  const columns = useMemo(() => columnsOf(collections ?? []), [collections]);
   const setCreate = (isOpen: boolean): void =>
     void navigate({ search: isOpen ? { create: 'yes' } : {}, replace: !isOpen });
-  const isCreating = create === 'yes';
   const isEmpty = keys?.length === 0;
-  return (
-    <>
-      {isCreating && <KeyForm onClose={() => setCreate(false)} />}
-      {!isCreating && !isEmpty && (
-        <div>
-          <NewKey onClick={() => setCreate(true)} />
-        </div>
-      )}
-      {!isCreating && isEmpty && <NoKeys onCreate={() => setCreate(true)} />}
-      {!isEmpty && <KeyTable keys={keys} error={error} onRetry={() => void refetch()} />}
-    </>
-  );
-}
-
-function NewKey({ onClick }: { readonly onClick: () => void }) {
-  return (
-    <Button icon={Plus} tone="primary" onClick={onClick}>
+  const newKey = (
+    <Button icon={Plus} tone="primary" onClick={() => setCreate(true)}>
       New API key
     </Button>
   );
-}
-
-function NoKeys({ onCreate }: { readonly onCreate: () => void }) {
   return (
-    <Empty
-      icon={KeyRound}
-      title="No API key yet"
-      actions={<NewKey onClick={onCreate} />}
-      code={`curl ${apiUrl}/api/keys \\\n  -H "Authorization: $TOKEN" -H "Content-Type: application/json" \\\n  -d '{"name":"nightly import","scopes":["records:read"]}'`}
-    >
-      Programs use a key instead of signing in. Its scopes limit what they can do.
-    </Empty>
-  );
-}
-
-interface KeyTableProps {
-  readonly keys: readonly ApiKey[] | undefined;
-  readonly error: unknown;
-  readonly onRetry: () => void;
-}
-
-function KeyTable({ keys, error, onRetry }: KeyTableProps) {
-  const [{ find = '', sort = '-created' }, set] = useSectionSearch();
-  const collections = useLoadedCollections();
-  const columns = useMemo(() => columnsOf(collections ?? []), [collections]);
-  return (
-    <FindTable
-      name="keys"
-      label="API keys"
-      countOf={(count) => plural(count, 'API key')}
-      columns={columns}
-      rows={keys}
-      error={error}
-      onRetry={onRetry}
-      sort={sort}
-      onSort={(next) => set({ sort: next })}
-      find={{
-        text: find,
-        label: 'Find an API key',
-        placeholder: 'Find by name or scope',
-        textsOf: ({ id, name, scopes }) => [id, name, ...scopes],
-        onFind: (next) => set({ find: next }),
-      }}
-      renderBulk={(rows, clear) => <Revoke keys={rows} onDone={clear} />}
-    />
+    <>
+      {create === 'yes' && <KeyForm onClose={() => setCreate(false)} />}
+      {create !== 'yes' && !isEmpty && <div>{newKey}</div>}
+      {create !== 'yes' && isEmpty && (
+        <Empty
+          icon={KeyRound}
+          title="No API key yet"
+          actions={newKey}
+          code={`curl ${apiUrl}/api/keys \\\n  -H "Authorization: $TOKEN" -H "Content-Type: application/json" \\\n  -d '{"name":"nightly import","scopes":["records:read"]}'`}
+        >
+          Programs use a key instead of signing in. Its scopes limit what they can do.
+        </Empty>
+      )}
+      {!isEmpty && (
+        <FindTable
+          name="keys"
+          label="API keys"
+          countOf={(count) => plural(count, 'API key')}
+          columns={columns}
+          rows={keys}
+          error={error}
+          onRetry={() => void refetch()}
+          sort={sort}
+          onSort={(next) => set({ sort: next })}
+          find={{
+            text: find,
+            label: 'Find an API key',
+            placeholder: 'Find by name or scope',
+            textsOf: ({ id, name, scopes }) => [id, name, ...scopes],
+            onFind: (next) => set({ find: next }),
+          }}
+          renderBulk={(rows, clear) => <Revoke keys={rows} onDone={clear} />}
+        />
+      )}
+    </>
   );
 }
 

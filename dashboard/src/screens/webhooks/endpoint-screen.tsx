@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import DatabaseBackup from 'lucide-react/icons/database-backup';
 import RotateCcw from 'lucide-react/icons/rotate-ccw';
+import { useMemo } from 'react';
 import { catcherIdOf } from '../../api/catchers.ts';
 import { endpointQuery } from '../../api/endpoints.ts';
 import type { Endpoint } from '../../api/events.ts';
@@ -9,16 +10,17 @@ import { isBoundToEndpoints, mayChangeWebhooks, mayUse } from '../../api/session
 import { Bar } from '../../parts/bar.tsx';
 import { Button } from '../../parts/button.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
+import { decodeDeliveriesSearch } from '../../parts/event-search.ts';
+import { DeliveryTable } from '../../parts/delivery-table.tsx';
 import { NotFound } from '../../parts/empty.tsx';
 import { isAbsent, Loaded } from '../../parts/loaded.tsx';
 import { TabList } from '../../parts/tab-list.tsx';
-import { DeliveriesTab } from './deliveries-tab.tsx';
 import { OverviewTab } from './overview-tab.tsx';
 import { PauseResume } from './pause-resume.tsx';
 import { ReplayDrawer } from './replay-drawer.tsx';
 import { SettingsTab } from './settings-tab.tsx';
 import { TestTab } from './test-tab.tsx';
-import type { EndpointSearch, EndpointTab } from './webhook-search.ts';
+import { decodeEndpointSearch, type EndpointSearch, type EndpointTab } from './webhook-search.ts';
 
 const route = getRouteApi('/shell/webhooks/$id');
 
@@ -106,7 +108,7 @@ function EndpointPage({ endpoint }: { readonly endpoint: Endpoint }) {
                 onSpan={(next) => set({ ...search, span: next })}
               />
             )}
-            {tab === 'deliveries' && <DeliveriesTab endpoint={endpoint} search={search} onSearch={set} />}
+            {tab === 'deliveries' && <Deliveries id={endpoint.id} search={search} onSearch={set} />}
             {tab === 'test' && mayChangeWebhooks() && <TestTab endpoint={endpoint} />}
             {tab === 'settings' && <SettingsTab endpoint={endpoint} />}
           </div>
@@ -122,6 +124,35 @@ function EndpointPage({ endpoint }: { readonly endpoint: Endpoint }) {
         )}
       </div>
     </>
+  );
+}
+
+interface DeliveriesProps {
+  readonly id: string;
+  readonly search: EndpointSearch;
+  readonly onSearch: (search: EndpointSearch) => void;
+}
+
+/** What the endpoint was sent, the last first. What is filtered by is in the address. */
+function Deliveries({ id, search, onSearch }: DeliveriesProps) {
+  const { tab, span, replay } = search;
+  // The same object for the same address: `24h` moves on with the next look, not while one reads.
+  const filters = useMemo(() => decodeDeliveriesSearch(search), [search]);
+  const others = decodeEndpointSearch({ tab, span, replay });
+  return (
+    <section className="deliveries-tab" aria-label="Deliveries">
+      <DeliveryTable
+        endpoint={id}
+        search={filters}
+        onSearch={({ endpoint: _endpoint, ...next }) => onSearch({ ...others, ...next })}
+        noMatch={<p className="data-empty soft">No delivery matches.</p>}
+        none={
+          <p className="data-empty soft">
+            No deliveries yet. Each event the endpoint subscribes to creates one.
+          </p>
+        }
+      />
+    </section>
   );
 }
 

@@ -6,22 +6,20 @@ import { ConfirmButton } from '../../parts/confirm.tsx';
 import { DeliveryBadge } from '../../parts/delivery-badge.tsx';
 import { deliveries } from '../../parts/delivery-words.ts';
 import { Facts } from '../../parts/facts.tsx';
-import { FailureNotice } from '../../parts/notice.tsx';
+import { Loaded } from '../../parts/loaded.tsx';
 import { Time } from '../../parts/time.tsx';
 
 /** How far a replay has come, and its end before it is over. */
 export function ReplayProgress({ endpoint, id }: { readonly endpoint: Endpoint; readonly id: string }) {
-  const { data: replay, error, refetch } = useQuery(replayQuery(id));
-  if (replay === undefined)
-    return (
-      <div className="drawer-form">
-        {error !== null ? (
-          <FailureNotice error={error} onRetry={() => void refetch()} />
-        ) : (
-          <span className="placeholder" style={{ inlineSize: 200 }} />
-        )}
-      </div>
-    );
+  const query = useQuery(replayQuery(id));
+  return (
+    <Loaded query={query} absent={<p className="drawer-form soft">It is no longer in the log.</p>}>
+      {(replay) => <Progress endpoint={endpoint} replay={replay} />}
+    </Loaded>
+  );
+}
+
+function Progress({ endpoint, replay }: { readonly endpoint: Endpoint; readonly replay: Replay }) {
   return (
     <>
       <div className="drawer-body">
