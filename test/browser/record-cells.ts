@@ -76,7 +76,7 @@ test('cells are reached and edited by keys alone', { skip }, async (t) => {
   const stage = await startSignedInStage(t);
   await withNotes(stage, 3);
   const page = await stage.openSignedIn('c/notes');
-  await rows(page).first().waitFor();
+  await cell(page, 0, 'title').waitFor();
   await page.getByRole('grid').focus();
   for (const key of ['ArrowDown', 'ArrowDown', 'ArrowRight', 'ArrowRight', 'ArrowRight', 'Enter'])
     await page.keyboard.press(key);

@@ -1,4 +1,4 @@
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { queryOptions } from '@tanstack/react-query';
 import type { RecordModel } from './client.ts';
 import { call, orFailure, client } from './client.ts';
 
@@ -11,35 +11,85 @@ export interface RecordSelection {
   readonly sort: string;
   /** The relations whose records come along. */
   readonly expand: string;
+  /** Whether a cursor can follow the order: not one by JSON values. */
+  readonly hasCursors: boolean;
 }
 
-const firstPage = 40;
-// The first page fills a screen and has to come at once; whoever scrolls wants many.
-const laterPages = 200;
+export interface RecordPage {
+  readonly items: readonly RecordModel[];
+  /** Leads to the page after this one: null at the end, undefined where this one was not found from the start. */
+  readonly nextCursor?: string | null | undefined;
+  /** Leads to the page before this one, in the reverse order, where this one was found from the end. */
+  readonly previousCursor?: string | null | undefined;
+}
 
-/** The records page by page, each beginning where the one before ended, however many there are and whatever is added meanwhile. */
-export function recordsQuery(selection: RecordSelection) {
-  const { collection, filter, sort, expand } = selection;
-  return infiniteQueryOptions({
-    queryKey: ['records', collection, 'list', filter, sort, expand],
-    queryFn: async ({ pageParam, signal }) => {
-      const query = {
-        cursor: pageParam,
-        perPage: pageParam === '' ? firstPage : laterPages,
-        sort: sort === '' ? '-@rowid' : sort,
-        ...(filter !== '' && { filter }),
-        ...(expand !== '' && { expand }),
+/** The records of a page: they fill a screen, and come at once. */
+export const pageRows = 40;
+
+/** What the keys of all pages of a selection begin with. */
+export function recordPagesKey({ collection, filter, sort, expand }: RecordSelection): readonly string[] {
+  return ['records', collection, 'list', filter, sort, expand];
+}
+
+/**
+ * A page of records, 0 for the first. It goes on where the page before it ended, or the one after it began, whatever is added meanwhile. The
+ * last one is found from the end. Any other is found by its number: the service then skips all records before it.
+ */
+export function recordPageQuery(selection: RecordSelection, page: number, total?: number) {
+  const { collection, filter, expand, hasCursors } = selection;
+  const keyOf = (at: number) => [...recordPagesKey(selection), at];
+  const sort = selection.sort === '' ? '-@rowid' : selection.sort;
+  return queryOptions({
+    queryKey: keyOf(page),
+    queryFn: async ({ client: queries, signal }): Promise<RecordPage> => {
+      const read = async (place: RecordPlace) => {
+        const { isReverse = false, ...query } = place;
+        const answer = await call('GET /api/collections/{collection}/records', {
+          path: { collection },
+          query: {
+            perPage: pageRows,
+            ...query,
+            sort: isReverse ? reverseSort(sort) : sort,
+            ...(filter !== '' && { filter }),
+            ...(expand !== '' && { expand }),
+          },
+          signal,
+        });
+        const cursor = 'nextCursor' in answer ? answer.nextCursor : undefined;
+        return isReverse
+          ? { items: answer.items.toReversed(), previousCursor: cursor }
+          : { items: answer.items, nextCursor: cursor };
       };
-      const answer = await call('GET /api/collections/{collection}/records', {
-        path: { collection },
-        query,
-        signal,
-      });
-      return { items: answer.items, nextCursor: 'nextCursor' in answer ? answer.nextCursor : null };
+      if (!hasCursors) return read({ page: page + 1, skipTotal: true });
+      if (page === 0) return read({ cursor: '' });
+      const after = queries.getQueryData<RecordPage>(keyOf(page - 1))?.nextCursor;
+      if (typeof after === 'string') return read({ cursor: after });
+      const before = queries.getQueryData<RecordPage>(keyOf(page + 1))?.previousCursor;
+      if (typeof before === 'string') return read({ cursor: before, isReverse: true });
+      const rest = (total ?? 0) - page * pageRows;
+      if (rest > 0 && rest <= pageRows) return read({ cursor: '', perPage: rest, isReverse: true });
+      return read({ page: page + 1, skipTotal: true });
     },
-    initialPageParam: '',
-    getNextPageParam: ({ nextCursor }) => nextCursor,
+    // Realtime keeps the rows current in their places. To read a page anew would move them.
+    staleTime: Number.POSITIVE_INFINITY,
   });
+}
+
+/** Where a page is. */
+interface RecordPlace {
+  readonly cursor?: string;
+  readonly page?: number;
+  readonly perPage?: number;
+  readonly skipTotal?: boolean;
+  readonly isReverse?: boolean;
+}
+
+/** Equal records are in reverse, too: the last name tells how they stand. */
+function reverseSort(sort: string): string {
+  return sort
+    .split(',')
+    .map((term) => (term.startsWith('-') ? term.slice(1) : `-${term.replace(/^\+/, '')}`))
+    .join(',');
 }
 
 /** How many records there are. Asked for on its own, as counting may take longer than finding the first page. */

@@ -46,6 +46,10 @@ export function useSelection(rows: readonly RowWithId[], scope: string) {
     count: state.ids.size,
     has: (id: string) => state.isAll || state.ids.has(id),
     toggle,
+    /** Where a range begins that goes to the next row. */
+    anchor: state.anchor,
+    add: (ids: readonly string[]) =>
+      setState((before) => ({ ...before, ids: new Set([...before.ids, ...ids]) })),
     toggleLoaded: () =>
       setState(
         state.isAll || (rows.length > 0 && state.ids.size >= rows.length)

@@ -1,11 +1,12 @@
-import { type RefObject, useEffect, useRef, useState } from 'react';
-import type { Field, RecordModel } from '../../api/client.ts';
+import { type RefObject, useEffect, useEffectEvent, useRef, useState } from 'react';
+import type { Field } from '../../api/client.ts';
 import { copyText } from '../../parts/copy-button.tsx';
 import { showToast } from '../../parts/toast.tsx';
 import { cellText, isFixed } from './cell-value.tsx';
 import type { GridMovement } from './grid-keys.ts';
 import type { GridColumn, RowActions } from './grid-row.tsx';
 import type { Selection } from '../../parts/data-table/use-selection.ts';
+import type { RecordRows } from './use-record-pages.ts';
 import type { Point } from '../../parts/use-point-anchor.ts';
 
 /** A cell that is being edited or has its menu open. */
@@ -24,18 +25,24 @@ export interface ColumnPlace {
 }
 
 interface CellOptions {
-  readonly rows: readonly RecordModel[];
+  readonly rows: RecordRows;
   readonly openId: string | undefined;
   readonly selection: Selection;
   readonly grid: RefObject<HTMLElement | null>;
-  readonly setActive: (id: string) => void;
   readonly onOpen: (id: string) => void;
   readonly onClose: () => void;
+}
+
+/** The selected row: its record, and where it was, which stays when the record is not there. */
+interface ActiveRow {
+  readonly id: string | undefined;
+  readonly index: number;
 }
 
 interface KeyContext {
   readonly current: number;
   readonly gridColumns: readonly GridColumn[];
+  readonly scrollToColumn: (position: number) => void;
   readonly virtualizer: { scrollToIndex: (index: number, options: { align: 'auto' }) => void };
 }
 
@@ -43,7 +50,8 @@ export type Cells = ReturnType<typeof useCells>;
 
 /** Which cell is selected, which is being edited, which has its menu open, and of which column a summary is shown. */
 export function useCells(options: CellOptions) {
-  const { rows, openId, selection, grid, setActive, onOpen, onClose } = options;
+  const { rows, openId, selection, grid, onOpen, onClose } = options;
+  const [active, setActive] = useState<ActiveRow>();
   const [activeField, setActiveField] = useState<string>();
   const [edited, setEdited] = useState<CellPlace>();
   const [menu, setMenu] = useState<CellPlace>();
@@ -51,7 +59,7 @@ export function useCells(options: CellOptions) {
   // A link or a button of a row would keep the focus, and the keys with it.
   const focus = (): void => grid.current?.focus({ preventScroll: true });
   const selectRow = (id: string): void => {
-    setActive(id);
+    setActive({ id, index: rows.indexOf(id) });
     // An open drawer shows the selected record, but a new one that is being filled in stays.
     if (openId !== undefined && openId !== 'new' && openId !== id) onOpen(id);
   };
@@ -63,7 +71,7 @@ export function useCells(options: CellOptions) {
     },
     open: (id) => {
       focus();
-      setActive(id);
+      setActive({ id, index: rows.indexOf(id) });
       if (openId === id) onClose();
       else onOpen(id);
     },
@@ -75,8 +83,9 @@ export function useCells(options: CellOptions) {
     toggle: selection.toggle,
     showMenu: (id, field, point) => setMenu({ id, field, point }),
   });
+  useArrival(active, rows, selectRow);
   const movement = (context: KeyContext): GridMovement => ({
-    ...rowKeys(context, { rows, selection, selectRow, open: actions.open }),
+    ...rowKeys(context, { rows, selection, selectRow, setActive, open: actions.open }),
     isEdited: edited !== undefined,
     ...cellKeys(context, { rows, grid, activeField, setActive, setActiveField, setEdited, setMenu }),
   });
@@ -85,7 +94,11 @@ export function useCells(options: CellOptions) {
     if (step === 'down') movement(context).select(context.current + 1);
     else movement(context).selectColumn(step === 'right' ? 1 : -1);
   };
+  const found = rows.indexOf(active === undefined ? openId : active.id);
   return {
+    /** The position of the selected row; -1 for none. */
+    current: found < 0 ? (active?.index ?? -1) : found,
+    activeId: active?.id,
     activeField,
     edited,
     menu,
@@ -102,35 +115,39 @@ export function useCells(options: CellOptions) {
 
 interface RowKeyOptions extends Pick<CellOptions, 'rows' | 'selection'> {
   readonly selectRow: (id: string) => void;
+  readonly setActive: (row: ActiveRow) => void;
   readonly open: (id: string) => void;
 }
 
-function rowKeys({ current, virtualizer }: KeyContext, { rows, selection, selectRow, open }: RowKeyOptions) {
+function rowKeys({ current, virtualizer }: KeyContext, options: RowKeyOptions) {
+  const { rows, selection, selectRow, setActive, open } = options;
+  const record = rows.at(current);
   return {
     current,
     select: (position: number) => {
-      const index = Math.max(0, Math.min(position, rows.length - 1));
-      const record = rows[index];
-      if (record === undefined) return;
-      selectRow(record.id);
+      const index = Math.max(0, Math.min(position, rows.total - 1));
+      const next = rows.at(index);
+      if (next === undefined) setActive({ id: undefined, index });
+      else selectRow(next.id);
       virtualizer.scrollToIndex(index, { align: 'auto' });
     },
-    open: () => rows[current] && open(rows[current].id),
-    toggle: (isRange: boolean) => rows[current] && selection.toggle(rows[current].id, isRange),
+    open: () => record && open(record.id),
+    toggle: (isRange: boolean) => record && selection.toggle(record.id, isRange),
     toggleLoaded: selection.toggleLoaded,
   };
 }
 
-interface CellKeyOptions extends Pick<CellOptions, 'rows' | 'grid' | 'setActive'> {
+interface CellKeyOptions extends Pick<CellOptions, 'rows' | 'grid'> {
+  readonly setActive: (row: ActiveRow) => void;
   readonly activeField: string | undefined;
   readonly setActiveField: (field: string | undefined) => void;
   readonly setEdited: (change: (place: CellPlace | undefined) => CellPlace) => void;
   readonly setMenu: (place: CellPlace) => void;
 }
 
-function cellKeys({ current, gridColumns }: KeyContext, options: CellKeyOptions) {
+function cellKeys({ current, gridColumns, scrollToColumn }: KeyContext, options: CellKeyOptions) {
   const { rows, grid, activeField, setActive, setActiveField, setEdited, setMenu } = options;
-  const record = rows[current];
+  const record = rows.at(current);
   const field = gridColumns.find((column) => column.field.name === activeField)?.field;
   /** What is typed before the editor is there is not lost. */
   const edit = (text?: string): boolean => {
@@ -149,12 +166,9 @@ function cellKeys({ current, gridColumns }: KeyContext, options: CellKeyOptions)
       const position = Math.max(0, Math.min(at + step, gridColumns.length - 1));
       const next = gridColumns[position];
       if (next === undefined || position === at) return false;
-      if (current < 0 && rows[0] !== undefined) setActive(rows[0].id);
+      if (current < 0) setActive({ id: rows.at(0)?.id, index: 0 });
       setActiveField(next.field.name);
-      cellElement(grid.current, Math.max(0, current), next.field.name)?.scrollIntoView({
-        block: 'nearest',
-        inline: 'nearest',
-      });
+      scrollToColumn(position);
       return true;
     },
     leaveCell: () => setActiveField(undefined),
@@ -177,6 +191,15 @@ function cellKeys({ current, gridColumns }: KeyContext, options: CellKeyOptions)
       setMenu({ id: record.id, field: name, point: { x: box?.left ?? 0, y: box?.bottom ?? 0 } });
     },
   };
+}
+
+/** Selects the record of a row that was gone to before it was there. */
+function useArrival(active: ActiveRow | undefined, rows: RecordRows, selectRow: (id: string) => void): void {
+  const arrived = active !== undefined && active.id === undefined ? rows.at(active.index)?.id : undefined;
+  const select = useEffectEvent(selectRow);
+  useEffect(() => {
+    if (arrived !== undefined) select(arrived);
+  }, [arrived]);
 }
 
 /** Types whose values are typed: a letter on such a cell takes the place of its value. Others open their editor. */

@@ -8,6 +8,10 @@ import type { Point } from '../../parts/use-point-anchor.ts';
 export interface GridColumn {
   readonly field: Field;
   readonly width: number;
+  /** Its place among all columns, from 0 on. */
+  readonly position: number;
+  /** The room of the columns before it that are out of sight. */
+  readonly before: number;
   /** How far from the start it stays while others scroll; undefined for one that scrolls. */
   readonly pin: number | undefined;
 }
@@ -27,7 +31,8 @@ interface RowProps {
   readonly id: string;
   readonly index: number;
   readonly start: number;
-  readonly record: RecordModel;
+  /** Undefined while it is on its way. */
+  readonly record: RecordModel | undefined;
   readonly columns: readonly GridColumn[];
   readonly collections: readonly Collection[];
   readonly isActive: boolean;
@@ -41,6 +46,7 @@ interface RowProps {
 export const GridRow = memo(function GridRow(props: RowProps) {
   const { id, index, start, record, columns, collections, isActive, activeField, isChosen, isGone, actions } =
     props;
+  if (record === undefined) return <ComingRow {...props} />;
   return (
     <div
       id={id}
@@ -81,17 +87,19 @@ export const GridRow = memo(function GridRow(props: RowProps) {
           <PanelRight size={14} aria-hidden />
         </button>
       </div>
-      {columns.map(({ field, width, pin }) => (
+      {columns.map(({ field, width, position, before, pin }) => (
         <div
           key={field.id}
           id={`${id}-${field.name}`}
           className="cell"
           role="gridcell"
+          // The mark is the first.
+          aria-colindex={position + 2}
           data-field={field.name}
           data-active={field.name === activeField ? '' : undefined}
           data-align={isEndAligned(field) ? 'end' : undefined}
           data-pinned={pin === undefined ? undefined : ''}
-          style={{ inlineSize: width, insetInlineStart: pin }}
+          style={{ inlineSize: width, insetInlineStart: pin, marginInlineStart: before }}
           onDoubleClick={() => actions.edit(record.id, field.name)}
           onContextMenu={(event) => {
             event.preventDefault();
@@ -104,6 +112,25 @@ export const GridRow = memo(function GridRow(props: RowProps) {
     </div>
   );
 });
+
+/** A row that is on its way. */
+function ComingRow({ id, index, start, isActive }: RowProps) {
+  return (
+    <div
+      id={id}
+      className="row"
+      role="row"
+      aria-rowindex={index + 2}
+      aria-selected={isActive}
+      aria-busy
+      style={{ transform: `translateY(${start}px)` }}
+    >
+      <div className="cell" role="gridcell" aria-label="Loading">
+        <span className="placeholder" style={{ inlineSize: 120 + ((index * 37) % 160) }} />
+      </div>
+    </div>
+  );
+}
 
 function fieldAt(target: EventTarget): string | undefined {
   return target instanceof Element ? target.closest<HTMLElement>('.cell')?.dataset['field'] : undefined;

@@ -1,12 +1,8 @@
-import { useQueryClient, type InfiniteData, type QueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useQueryClient, type QueryClient } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
 import type { RecordModel } from '../../api/client.ts';
 import { useLiveChanges } from '../../api/live-changes.ts';
-
-interface Page {
-  readonly items: readonly RecordModel[];
-  readonly nextCursor: string | null;
-}
+import type { RecordPage } from '../../api/records.ts';
 
 /**
  * Keeps the rows current without moving them: a change is shown in its row, a deleted record is struck through, and new ones are counted
@@ -34,6 +30,14 @@ export function useLiveRows(
     if (action !== 'create' && record.id === openId)
       void queries.invalidateQueries({ queryKey: ['records', collection, 'view', record.id] });
   });
+  // From now on nobody hears of changes: whoever comes back sees the rows as they were, and reads them again.
+  useEffect(
+    () => () => {
+      const queryKey = ['records', collection, 'list'];
+      void queries.invalidateQueries({ queryKey, refetchType: 'none' });
+    },
+    [queries, collection, filter],
+  );
   const shown = new Set(rows.map(({ id }) => id));
   return {
     newCount: [...created].filter((id) => !shown.has(id)).length,
@@ -49,22 +53,13 @@ export function useLiveRows(
 
 /** Shows a record as it is now in every row that has it. What it is related to came with the list and stays. */
 export function showChange(queries: QueryClient, collection: string, record: RecordModel): void {
-  queries.setQueriesData<InfiniteData<Page, string>>({ queryKey: ['records', collection, 'list'] }, (data) =>
-    data === undefined
-      ? undefined
-      : {
-          ...data,
-          pages: data.pages.map((page) =>
-            page.items.some(({ id }) => id === record.id)
-              ? {
-                  ...page,
-                  items: page.items.map((one) =>
-                    one.id === record.id ? { ...record, ...expandOf(one) } : one,
-                  ),
-                }
-              : page,
-          ),
-        },
+  queries.setQueriesData<RecordPage>({ queryKey: ['records', collection, 'list'] }, (page) =>
+    page?.items.some(({ id }) => id === record.id) === true
+      ? {
+          ...page,
+          items: page.items.map((one) => (one.id === record.id ? { ...record, ...expandOf(one) } : one)),
+        }
+      : page,
   );
 }
 

@@ -1,14 +1,15 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { lazy, Suspense, useEffect, useEffectEvent, useId, useRef, useState, type RefObject } from 'react';
-import type { Collection, RecordModel } from '../../api/client.ts';
+import type { Collection } from '../../api/client.ts';
+import { pageRows } from '../../api/records.ts';
 import { rowHeights, useDensity } from '../../browser/theme.ts';
 import type { Columns } from './column-layout.ts';
 import { cellElement, type CellPlace, type Cells, useCells } from './grid-cells.ts';
 import { GridHead } from './grid-head.tsx';
 import { moveByKey } from './grid-keys.ts';
-import { GridRow } from './grid-row.tsx';
-import { pageRows } from './record-search.ts';
+import { type GridColumn, GridRow } from './grid-row.tsx';
 import { useGridColumns } from './use-grid-columns.ts';
+import type { RecordRows, RowRange } from './use-record-pages.ts';
 import type { Selection } from '../../parts/data-table/use-selection.ts';
 import { LockedCell, useMayEdit } from '../../parts/lock.tsx';
 
@@ -20,46 +21,39 @@ interface RecordGridProps {
   readonly collection: Collection;
   readonly collections: readonly Collection[];
   readonly columns: Columns;
-  readonly rows: readonly RecordModel[];
+  readonly rows: RecordRows;
   readonly count: number | undefined;
   readonly selection: Selection;
   readonly sort: string;
   readonly filter: string;
   readonly openId: string | undefined;
   readonly gone: ReadonlySet<string>;
-  /** Whether more rows can be asked for now: not while some are on their way. */
-  readonly hasMore: boolean;
-  /** Whether these are all rows that there are. */
-  readonly isEnd: boolean;
   /** The page of the address that the table begins with. */
   readonly page: number;
   readonly onPage: (page: number) => void;
-  readonly onMore: () => void;
+  /** Is called with the rows in sight, and the record that must stay there. */
+  readonly onLook: (range: RowRange, keptId: string | undefined) => void;
   readonly onSort: (field: string, adds: boolean) => void;
   readonly onFilter: (filter: string) => void;
   readonly onOpen: (id: string) => void;
   readonly onClose: () => void;
 }
 
-/** Rows that are near the end of what is there ask for more. */
-const nearEnd = 60;
-
-/** The table. Only the rows in sight are in the page; keys move the selected cell, and the focus stays on the whole. */
+/** The table. Only the cells in sight are in the page; keys move the selected cell, and the focus stays on the whole. */
 export function RecordGrid(props: RecordGridProps) {
-  const { collection, columns, rows, openId, selection } = props;
+  const { collection, columns, rows, selection } = props;
   const id = useId();
   const scroll = useRef<HTMLDivElement>(null);
-  const [active, setActive] = useState<string>();
-  const virtualizer = useVirtualRows(scroll, rows.length);
+  const virtualizer = useVirtualRows(scroll, rows.total);
   const shown = virtualizer.getVirtualItems();
-  useMore(props, shown.at(-1)?.index ?? 0);
-  const { gridColumns, width } = useGridColumns(columns);
-  const cells = useCells({ ...props, grid: scroll, setActive });
-  const current = rows.findIndex((record) => record.id === (active ?? openId));
-  const hasCell = gridColumns.some(({ field }) => field.name === cells.activeField);
+  const cells = useCells({ ...props, grid: scroll });
+  const { current } = cells;
+  const { all, drawn, width, scrollTo } = useGridColumns(columns, scroll, cells.activeField);
+  useLook(props, shown, cells.activeId);
+  const hasCell = rows.at(current) !== undefined && all.some(({ field }) => field.name === cells.activeField);
   const activeId = hasCell ? `${id}-${current}-${cells.activeField}` : `${id}-${current}`;
-  const keys = { current, gridColumns, virtualizer };
-  useBeginning(props, current, virtualizer);
+  const keys = { current, gridColumns: all, virtualizer, scrollToColumn: scrollTo };
+  useBeginning(props, virtualizer);
   usePageOfAddress(props, scroll);
   return (
     <div
@@ -69,7 +63,7 @@ export function RecordGrid(props: RecordGridProps) {
       tabIndex={0}
       aria-label={`Records of ${collection.name}`}
       aria-rowcount={props.count ?? -1}
-      aria-colcount={gridColumns.length + 1}
+      aria-colcount={all.length + 1}
       aria-multiselectable
       // Only a row in sight is in the page.
       aria-activedescendant={shown.some(({ index }) => index === current) ? activeId : undefined}
@@ -79,7 +73,7 @@ export function RecordGrid(props: RecordGridProps) {
         columns={columns}
         sort={props.sort}
         width={width}
-        choice={choiceOf(selection, rows.length)}
+        choice={choiceOf(selection, rows.loaded.length)}
         onChooseAll={selection.toggleLoaded}
         onSort={props.onSort}
         onSummary={cells.setSummary}
@@ -88,9 +82,8 @@ export function RecordGrid(props: RecordGridProps) {
         {...props}
         id={id}
         virtualizer={virtualizer}
-        gridColumns={gridColumns}
+        gridColumns={drawn}
         width={width}
-        current={current}
         cells={cells}
       />
       <CellTools {...props} cells={cells} grid={scroll} onNext={(step) => cells.goOn(keys, step)} />
@@ -101,15 +94,13 @@ export function RecordGrid(props: RecordGridProps) {
 interface GridBodyProps extends RecordGridProps {
   readonly id: string;
   readonly virtualizer: ReturnType<typeof useVirtualRows>;
-  readonly gridColumns: ReturnType<typeof useGridColumns>['gridColumns'];
+  readonly gridColumns: readonly GridColumn[];
   readonly width: number;
-  readonly current: number;
   readonly cells: Cells;
 }
 
 function GridBody(props: GridBodyProps) {
-  const { id, rows, collections, openId, gone, selection, virtualizer, gridColumns, width, current, cells } =
-    props;
+  const { id, rows, collections, openId, gone, selection, virtualizer, gridColumns, width, cells } = props;
   const hasOpenRecord = openId !== undefined && openId !== 'new';
   return (
     <div
@@ -118,22 +109,21 @@ function GridBody(props: GridBodyProps) {
       style={{ blockSize: virtualizer.getTotalSize(), inlineSize: width }}
     >
       {virtualizer.getVirtualItems().map(({ index, start }) => {
-        const record = rows[index];
-        if (record === undefined) return null;
-        const isCurrent = index === current;
+        const record = rows.at(index);
+        const isCurrent = index === cells.current;
         return (
           <GridRow
-            key={record.id}
+            key={index}
             id={`${id}-${index}`}
             index={index}
             start={start}
             record={record}
             columns={gridColumns}
             collections={collections}
-            isActive={record.id === openId || (isCurrent && !hasOpenRecord)}
+            isActive={(record !== undefined && record.id === openId) || (isCurrent && !hasOpenRecord)}
             activeField={isCurrent ? cells.activeField : undefined}
-            isChosen={selection.has(record.id)}
-            isGone={gone.has(record.id)}
+            isChosen={record !== undefined && selection.has(record.id)}
+            isGone={record !== undefined && gone.has(record.id)}
             actions={cells.actions}
           />
         );
@@ -159,7 +149,7 @@ function CellTools({ cells, grid, ...props }: CellToolsProps) {
   const { edited, menu, summary } = cells;
   const mayEdit = useMayEdit(collection);
   const placeOf = (place: CellPlace | undefined) => {
-    const record = rows.find(({ id }) => id === place?.id);
+    const record = rows.at(rows.indexOf(place?.id));
     const field = columns.fieldOf(place?.field ?? '');
     return record === undefined || field === undefined ? undefined : { record, field };
   };
@@ -175,7 +165,7 @@ function CellTools({ cells, grid, ...props }: CellToolsProps) {
           {...editing}
           text={edited?.text}
           onNext={props.onNext}
-          anchorOf={() => cellElement(grid.current, rows.indexOf(editing.record), editing.field.name)}
+          anchorOf={() => cellElement(grid.current, rows.indexOf(editing.record.id), editing.field.name)}
           onOpen={() => props.onOpen(editing.record.id)}
           onClose={() => {
             cells.setEdited(undefined);
@@ -218,6 +208,9 @@ function CellTools({ cells, grid, ...props }: CellToolsProps) {
   );
 }
 
+/** What is scrolled to must not lie behind the head. */
+const headRoom = 36;
+
 /** Which rows are in sight, and where they are. All are of the same height, which the density sets. */
 function useVirtualRows(scroll: RefObject<HTMLDivElement | null>, count: number) {
   const height = rowHeights[useDensity()];
@@ -226,30 +219,32 @@ function useVirtualRows(scroll: RefObject<HTMLDivElement | null>, count: number)
     getScrollElement: () => scroll.current,
     estimateSize: () => height,
     overscan: 12,
-    // What is scrolled to must not lie behind the head.
-    scrollPaddingStart: 36,
+    scrollPaddingStart: headRoom,
   });
   useEffect(() => virtualizer.measure(), [virtualizer, height]);
   return virtualizer;
 }
 
-/** Brings the record of a link into sight, or its page, once: afterwards people scroll where they want. */
+/** Brings the record of a link into sight, or its page, once: afterwards people scroll where they want. Another order or filter begins at its top. */
 function useBeginning(
-  { rows, page, hasMore, isEnd, onMore }: RecordGridProps,
-  position: number,
+  { rows, page, openId, filter, sort }: RecordGridProps,
   { scrollToIndex }: { scrollToIndex: (index: number, options: { align: 'center' | 'start' }) => void },
 ): void {
-  const isOver = useRef(false);
+  const begun = useRef<string>(undefined);
+  const [first] = useState((page - 1) * pageRows);
+  const position = rows.indexOf(openId);
+  const selected = `${sort} ${filter}`;
   const show = useEffectEvent(() => {
-    const first = (page - 1) * pageRows;
-    if (position >= 0) scrollToIndex(position, { align: 'center' });
-    else if (first > 0 && first >= rows.length && !isEnd) return hasMore ? onMore() : undefined;
-    else if (first > 0) scrollToIndex(Math.min(first, rows.length - 1), { align: 'start' });
-    isOver.current = true;
+    if (begun.current !== undefined) scrollToIndex(0, { align: 'start' });
+    else if (position >= 0) scrollToIndex(position, { align: 'center' });
+    else if (first > 0) scrollToIndex(first, { align: 'start' });
+    // The record may be of a page that is on its way.
+    if (rows.at(first) !== undefined) begun.current = selected;
   });
+  const isThere = rows.at(first) !== undefined;
   useEffect(() => {
-    if (!isOver.current) show();
-  }, [rows.length, hasMore]);
+    if (begun.current !== selected) show();
+  }, [selected, isThere]);
 }
 
 const settledMs = 150;
@@ -258,7 +253,7 @@ const settledMs = 150;
 function usePageOfAddress({ page, onPage }: RecordGridProps, scroll: RefObject<HTMLDivElement | null>): void {
   const height = rowHeights[useDensity()];
   const turn = useEffectEvent((top: number) => {
-    const next = Math.floor(top / height / pageRows) + 1;
+    const next = Math.floor((top + headRoom) / height / pageRows) + 1;
     if (next !== page) onPage(next);
   });
   useEffect(() => {
@@ -276,11 +271,24 @@ function usePageOfAddress({ page, onPage }: RecordGridProps, scroll: RefObject<H
   }, [scroll]);
 }
 
-/** Asks for more rows when the last ones come near. */
-function useMore({ rows, hasMore, onMore }: RecordGridProps, lastShown: number): void {
-  const more = useEffectEvent(onMore);
-  const isNear = hasMore && lastShown > rows.length - nearEnd;
+/** Rows that are passed by are not asked for. */
+const passingMs = 60;
+
+/** Says which rows are in sight, at most once in a moment. */
+function useLook(
+  { rows, onLook }: RecordGridProps,
+  shown: readonly { readonly index: number }[],
+  keptId: string | undefined,
+): void {
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const from = shown[0]?.index ?? 0;
+  const to = Math.min(shown.at(-1)?.index ?? 0, rows.total - 1);
+  const look = useEffectEvent(() => {
+    timer.current = undefined;
+    onLook({ from, to }, keptId);
+  });
   useEffect(() => {
-    if (isNear) more();
-  }, [isNear, rows.length]);
+    timer.current ??= setTimeout(() => look(), passingMs);
+  }, [from, to, keptId]);
+  useEffect(() => () => clearTimeout(timer.current), []);
 }

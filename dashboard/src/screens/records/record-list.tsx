@@ -1,22 +1,23 @@
-import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import ArrowUp from 'lucide-react/icons/arrow-up';
 import Plus from 'lucide-react/icons/plus';
 import SearchX from 'lucide-react/icons/search-x';
-import { lazy, Suspense, useMemo } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { apiUrl, type Collection, Failure } from '../../api/client.ts';
-import { recordCountQuery, recordsQuery } from '../../api/records.ts';
 import { Button } from '../../parts/button.tsx';
 import { CollectionIcon } from '../../parts/collection-icon.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
+import { showToast } from '../../parts/toast.tsx';
 import type { Columns } from './column-layout.ts';
 import { FilterBar } from './filter-bar.tsx';
 import { useLiveRows } from './live-rows.ts';
 import { PlaceholderRows } from './placeholder-rows.tsx';
 import { toFilter } from './record-filter.ts';
 import { RecordGrid } from './record-grid.tsx';
+import { parseSort } from './record-search.ts';
+import { type RecordRows, useRecordPages } from './use-record-pages.ts';
 import { ViewMenu } from './view-menu.tsx';
-import { useSelection } from '../../parts/data-table/use-selection.ts';
+import { type Selection, useSelection } from '../../parts/data-table/use-selection.ts';
 
 const BulkBar = lazy(async () => ({ default: (await import('./bulk-bar.tsx')).BulkBar }));
 
@@ -38,7 +39,7 @@ interface RecordListProps {
 /** The filter, what it selects, and why it selects nothing. */
 export function RecordList(props: RecordListProps) {
   const { collection, collections, columns, filter, sort, onFilter, onOpen } = props;
-  const { expression, list, count, rows, live, selection, refusal, isNothing } = useRecords(props);
+  const { expression, list, rows, live, selection, refusal, isNothing } = useRecords(props);
   return (
     <section className="records-list" aria-label={collection.name}>
       <FilterBar
@@ -46,7 +47,7 @@ export function RecordList(props: RecordListProps) {
         collections={collections}
         filter={filter}
         onFilter={onFilter}
-        count={list.isError ? undefined : count.data}
+        count={list.error === undefined ? list.count : undefined}
         error={refusal?.message}
       >
         <ViewMenu collection={collection} columns={columns} filter={filter} sort={sort} />
@@ -57,20 +58,20 @@ export function RecordList(props: RecordListProps) {
           {live.newCount} new
         </button>
       )}
-      {list.isError && refusal === undefined && (
+      {list.error !== undefined && refusal === undefined && (
         <FailureNotice error={list.error} onRetry={() => void list.refetch()} />
       )}
       {list.isPending && <PlaceholderRows columns={columns} />}
       {isNothing && (
         <NoRecords collection={collection} isFiltered={filter !== ''} onFilter={onFilter} onOpen={onOpen} />
       )}
-      {rows.length > 0 && (!list.isError || refusal === undefined) && (
+      {rows.total > 0 && !list.isPending && refusal === undefined && (
         <RecordGrid
           collection={collection}
           collections={collections}
           columns={columns}
           rows={rows}
-          count={count.data}
+          count={list.count}
           selection={selection}
           sort={sort}
           filter={filter}
@@ -80,9 +81,7 @@ export function RecordList(props: RecordListProps) {
           onClose={props.onClose}
           openId={props.openId}
           gone={live.gone}
-          hasMore={list.hasNextPage && !list.isFetchingNextPage}
-          isEnd={!list.hasNextPage}
-          onMore={() => void list.fetchNextPage()}
+          onLook={list.look}
           onSort={props.onSort}
           onOpen={onOpen}
         />
@@ -94,7 +93,7 @@ export function RecordList(props: RecordListProps) {
             collections={collections}
             selection={selection}
             columns={columns}
-            total={count.data}
+            total={list.count}
             filter={expression}
             sort={sort}
           />
@@ -109,23 +108,64 @@ function useRecords(props: RecordListProps) {
   const { collection, filter, sort, openId } = props;
   const { name } = collection;
   const expression = toFilter(collection, filter);
-  const expand = relationNames(collection);
-  const list = useInfiniteQuery({
-    ...recordsQuery({ collection: name, filter: expression, sort, expand }),
-    // The rows before stay until the next ones are there: nothing flickers while one types.
-    placeholderData: keepPreviousData,
+  const list = useRecordPages(
+    {
+      collection: name,
+      filter: expression,
+      sort,
+      expand: relationNames(collection),
+      hasCursors: hasCursors(collection, sort),
+    },
+    props.page,
+  );
+  const { rows, error, isSuccess } = list;
+  const filtered = { collection: name, filter: error === undefined ? expression : '', rows: rows.loaded };
+  const live = useLiveRows(filtered, openId);
+  const selection = useRangeSelection(useSelection(rows.loaded, `${name} ${expression}`), list);
+  const refusal = error instanceof Failure && error.status === 400 && filter !== '' ? error : undefined;
+  return { expression, list, rows, live, selection, refusal, isNothing: isSuccess && rows.total === 0 };
+}
+
+/** Of a range. For more records there is a filter, and all that match it. */
+const rangeMax = 1_000;
+
+/** A selection whose ranges have also the rows that are not there. */
+function useRangeSelection(
+  selection: Selection,
+  {
+    rows,
+    idsBetween,
+  }: {
+    readonly rows: RecordRows;
+    readonly idsBetween: ReturnType<typeof useRecordPages>['idsBetween'];
+  },
+): Selection {
+  const [start, setStart] = useState(-1);
+  return {
+    ...selection,
+    toggle: (id, isRange) => {
+      const index = rows.indexOf(id);
+      const from = rows.indexOf(selection.anchor) < 0 ? start : rows.indexOf(selection.anchor);
+      const range = { from: Math.min(from, index), to: Math.max(from, index) };
+      const hasRange = isRange && selection.anchor !== undefined && !selection.isAll && from >= 0;
+      const isLong = hasRange && range.to - range.from >= rangeMax;
+      selection.toggle(id, isRange && !isLong);
+      setStart(index);
+      if (isLong)
+        showToast(`A range has at most ${rangeMax.toLocaleString()} records. Only this one was selected.`);
+      else if (hasRange)
+        void idsBetween(range).then(selection.add, () => showToast('The range could not be read.', 'failed'));
+    },
+  };
+}
+
+/** Whether a cursor can follow an order: not one by values of JSON, whose pages are numbered. */
+function hasCursors({ fields }: Collection, sort: string): boolean {
+  return parseSort(sort).every(({ field }) => {
+    const [member] = field.split('.');
+    const type = fields.find(({ name }) => name === member)?.type;
+    return field !== '@random' && type !== 'json' && type !== 'geoPoint';
   });
-  const count = useQuery({
-    ...recordCountQuery({ collection: name, filter: expression }),
-    enabled: list.isSuccess,
-  });
-  const rows = useMemo(() => list.data?.pages.flatMap(({ items }) => items) ?? [], [list.data]);
-  const live = useLiveRows({ collection: name, filter: list.isError ? '' : expression, rows }, openId);
-  const selection = useSelection(rows, `${name} ${expression}`);
-  const refusal =
-    list.error instanceof Failure && list.error.status === 400 && filter !== '' ? list.error : undefined;
-  const isNothing = list.isSuccess && rows.length === 0;
-  return { expression, list, count, rows, live, selection, refusal, isNothing };
 }
 
 function relationNames({ fields }: Collection): string {

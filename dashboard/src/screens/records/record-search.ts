@@ -17,9 +17,6 @@ export interface RecordSearch {
 export const recordViews = ['fields', 'json', 'story', 'relations'] as const;
 export type RecordView = (typeof recordViews)[number];
 
-/** Rows of a page of the address. */
-export const pageRows = 40;
-
 export function decodeRecordSearch(search: Readonly<Record<string, unknown>>): RecordSearch {
   const { filter, sort, record, columns, page } = search;
   const view = recordViews.find((one) => one === search['view']);
