@@ -327,7 +327,7 @@ test('an instance is backed up, archived, cloned, deleted and restored', { skip 
   await page.getByRole('cell', { name: 'instance.restored' }).waitFor();
   await page.getByRole('link', { name: 'Audit log' }).click();
   await page.getByRole('link', { name: 'instance.delete' }).click();
-  await page.getByLabel('JSON', { exact: true }).waitFor();
+  await page.locator('pre.json').waitFor();
   await page.getByRole('link', { name: 'Nodes' }).click();
   await page.getByText('one process serves all instances').waitFor();
 });

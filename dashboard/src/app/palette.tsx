@@ -1,13 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useId, useRef, useState, type KeyboardEvent } from 'react';
 import { call } from '../api/client.ts';
 import { logEntryQuery } from '../api/find-in-log.ts';
 import type { Schemas } from '../api/schema.ts';
 import { mayOpenRecords } from '../api/session.ts';
+import { CollectionIcon } from '../parts/collection-icon.tsx';
 import { Key } from '../parts/key.tsx';
 import { useSettled } from '../parts/use-settled.ts';
 import { PaletteInput } from './palette-dialog.tsx';
-import { type PaletteItem, usePaletteItems } from './palette-items.tsx';
+import { type PaletteItem, toLogItem, toRecordItem, usePaletteItems } from './palette-items.tsx';
 
 interface PaletteProps {
   readonly text: string;
@@ -20,11 +22,13 @@ export function Palette({ text, onText, onClose }: PaletteProps) {
   const [position, setPosition] = useState(0);
   const { items, note } = useMatches(text);
   const listId = useId();
+  const navigate = useNavigate();
   const current = Math.min(position, items.length - 1);
   const run = (item: PaletteItem | undefined): void => {
     if (item === undefined) return;
     onClose();
-    item.run();
+    if (typeof item.act === 'function') item.act();
+    else void navigate(item.act);
   };
   const move = (event: KeyboardEvent): void => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -110,7 +114,7 @@ function PaletteList({ id, text, items, current, onHover, onRun }: PaletteListPr
           onPointerMove={() => onHover(index)}
           onClick={() => onRun(item)}
         >
-          {item.icon}
+          <ItemIcon icon={item.icon} />
           <span className="cut">{item.label}</span>
           <span className="menu-end">{item.kind}</span>
         </div>
@@ -120,11 +124,15 @@ function PaletteList({ id, text, items, current, onHover, onRun }: PaletteListPr
   );
 }
 
+function ItemIcon({ icon: Icon }: Pick<PaletteItem, 'icon'>) {
+  return 'fields' in Icon ? <CollectionIcon collection={Icon} /> : <Icon size={15} aria-hidden />;
+}
+
 const shownMax = 50;
 
 /** What the text selects: the beginnings of names first, then names that have it anywhere, then what has its id, then records that have it in a text. */
 function useMatches(text: string): { readonly items: readonly PaletteItem[]; readonly note: string } {
-  const { items, toRecordItem, toLogItem } = usePaletteItems();
+  const items = usePaletteItems();
   const search = useSearch(text.trim());
   const { data: entries = [] } = useQuery(logEntryQuery(text.trim()));
   const wanted = text.trim().toLowerCase();
