@@ -9,6 +9,9 @@ import type { Sql, SqlValue } from '../sql/sql.ts';
  *   search   ── as of any table; on SQLite in a process that can be killed, as nothing else ends a statement
  */
 
+/** What all views are in {@link Sql.tables}. */
+export const viewTables = '$views';
+
 /** A query, and the tables that it may read: the collections of the instance that it names. */
 export interface ViewDraft {
   readonly query: string;

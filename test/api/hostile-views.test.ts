@@ -152,6 +152,11 @@ const onPostgres: readonly string[] = [
   "SELECT convert_from('x'::bytea, 'UTF8') AS id",
   "SELECT pg_catalog.pg_read_binary_file('/etc/passwd')::text AS id",
   'COPY posts TO STDOUT',
+  // What no plan opens.
+  'SELECT id FROM posts WHERE false AND EXISTS (SELECT 1 FROM chancery.secret)',
+  'WITH x AS (SELECT value FROM chancery.secret) SELECT id FROM posts',
+  // What cannot be planned.
+  'SELECT id, 1 / 0 AS x FROM posts',
   "SELECT id FROM posts WHERE title ~ 'x' AND pg_sleep(1) IS NULL",
   'SELECT "count" AS id FROM (SELECT pg_backend_pid()::text AS "count") AS x',
 ];

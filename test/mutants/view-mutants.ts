@@ -1,5 +1,6 @@
 import type { Mutant } from './mutant.ts';
 
+const views = 'src/storage/postgres/postgres-views.test.ts';
 const hostile = ['test/api/hostile-views.test.ts'];
 
 /** Guards of what the query of a view may do, and of who may make one. */
@@ -51,6 +52,35 @@ export const viewMutants: readonly Mutant[] = [
     to: 'if (statement.tables.includes(statement.text))',
     engine: 'sqlite',
     tests: ['test/api/views.test.ts'],
+  },
+  {
+    name: 'the plan of a view is looked at before it is saved',
+    file: 'src/storage/postgres/postgres-views.ts',
+    from: '(await planProblem(tx, { schema, name })) ?? tree',
+    to: 'tree',
+    engine: 'postgres',
+    tests: hostile,
+  },
+  {
+    name: 'a view reads the tables of its schema only, by its plan, too',
+    file: 'src/storage/postgres/postgres-views.ts',
+    from: "if (isStrange || nodes.length === 0) return 'a view can only read collections';",
+    to: '',
+    tests: [views],
+  },
+  {
+    name: 'a view calls functions of a list only in FROM, by its plan, too',
+    file: 'src/storage/postgres/postgres-views.ts',
+    from: 'called.find((name) => !allowedFunctions.has(name))',
+    to: "called.find((name) => name === '')",
+    tests: [views],
+  },
+  {
+    name: 'a view is read in a transaction that cannot write',
+    file: 'src/storage/postgres/pooled-reads.ts',
+    from: 'connection.between(readOnly, () => query(connection))',
+    to: 'query(connection)',
+    tests: [views],
   },
   {
     name: 'a query of a view reads the tables of its schema only',

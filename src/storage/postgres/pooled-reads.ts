@@ -34,16 +34,20 @@ export class PooledReads {
    */
   async read<Shape>(
     query: Query<Shape>,
-    { kind = 'read', timeoutMs, bytesMax, definitionsVersion: version, isKeyed = false }: ReadOptions,
+    { kind = 'read', timeoutMs, bytesMax, definitionsVersion: version, ...options }: ReadOptions,
   ): Promise<readonly Shape[]> {
     const { definitions, pool, counts, instanceId } = this.#options;
+    const { isKeyed = false, isReadOnly = false } = options;
+    const guarded: Query<Shape> = isReadOnly
+      ? (connection) => connection.between(readOnly, () => query(connection))
+      : query;
     const reading = pool.lend(async (connection) => {
       const startMs = systemClock.monotonic();
       connection.limitStatements(timeoutMs);
       connection.planByKeys(isKeyed);
       connection.limitRows(bytesMax);
       const timer = connection.expireAfter(pool.statementTimeoutMs + GRACE_MS);
-      const run = (): Promise<StatementResult<Shape>> => this.#runCurrent(connection, query, version);
+      const run = (): Promise<StatementResult<Shape>> => this.#runCurrent(connection, guarded, version);
       return await run()
         .catch((error: unknown) => {
           // A table has changed since the statement was prepared.
@@ -95,6 +99,8 @@ export class PooledReads {
   }
 }
 
+const readOnly = { before: 'BEGIN READ ONLY', after: 'COMMIT' } as const;
+
 export interface ReadOptions {
   readonly kind?: StatementKind;
   readonly timeoutMs: number;
@@ -107,4 +113,6 @@ export interface ReadOptions {
   readonly definitionsVersion: SqlValue | undefined;
   /** Whether the query was marked by `foundByKeys`. */
   readonly isKeyed?: boolean;
+  /** Whether the server is to refuse everything but reading: the query of a view is a client's. */
+  readonly isReadOnly?: boolean;
 }

@@ -15,7 +15,7 @@ import {
   type Tuple,
   type WriteOptions,
 } from '../database.ts';
-import type { ViewQueries } from '../view-query.ts';
+import { type ViewQueries, viewTables } from '../view-query.ts';
 import { describePostgresView, searchPostgresDraft } from './postgres-views.ts';
 import type { PostgresConnection } from './postgres-connection.ts';
 import {
@@ -136,7 +136,7 @@ class PostgresDatabase implements Database {
 
   async all(statement: Sql): Promise<Row[]> {
     // No client's query, which would be compiled again for definitions that have changed.
-    const readOptions = { timeoutMs: this.#pool.statementTimeoutMs, definitionsVersion: undefined };
+    const readOptions = { ...this.#readOptions(statement), definitionsVersion: undefined };
     return await this.#read((connection) => connection.rows(statement), readOptions);
   }
 
@@ -228,6 +228,7 @@ class PostgresDatabase implements Database {
     return {
       timeoutMs,
       isKeyed: form?.kind === 'keyed',
+      isReadOnly: tables.includes(viewTables),
       definitionsVersion: tables.includes(collectionTables)
         ? this.#options.definitions?.versionInMemory()
         : undefined,

@@ -1,17 +1,34 @@
 import { AppError } from '../../base/errors.ts';
 import { idAlphabet, randomText } from '../../base/ids.ts';
+import { isJsonObject, type JsonObject } from '../../base/json.ts';
 import type { ColumnKind } from '../../fields/field-type.ts';
-import { identifier, joinSql, literal, singleStatement, sql, type Sql, viewSelect } from '../../sql/sql.ts';
+import {
+  identifier,
+  joinSql,
+  literal,
+  ofTable,
+  singleStatement,
+  sql,
+  type Sql,
+  viewSelect,
+} from '../../sql/sql.ts';
 import { OutdatedDefinitions } from '../engine-errors.ts';
 import type { Database, Names, Transaction, Tuple } from '../database.ts';
-import type { ViewDescription, ViewDialect, ViewDraft, ViewWriter } from '../view-query.ts';
+import {
+  type ViewDescription,
+  type ViewDialect,
+  type ViewDraft,
+  viewTables,
+  type ViewWriter,
+} from '../view-query.ts';
 import { isOutdatedName, sqlState } from './postgres-errors.ts';
 import { readViewTree, type ViewTree } from './view-tree.ts';
 
 /**
  * Views on PostgreSQL. A query is made a view before anything is run: the server then has its tree, with all names resolved, and that is
  * what is looked at. A draft is made beside empty tables in a schema of its own, which is rolled back; a view beside the collections, in
- * the transaction that saves it, and is looked at again there.
+ * the transaction that saves it, and is looked at again there. Each time two things are looked at: the tree, and the plan that is made of
+ * it. A view is read in a transaction that can only read (pooled-reads.ts).
  */
 
 /** How an instance with this schema writes about its views. */
@@ -20,11 +37,17 @@ export function postgresViews(
   names: Pick<Names, 'collectionTable' | 'bareName'>,
 ): ViewDialect {
   return {
-    table: (name) => names.collectionTable(name),
+    // Of a collection, and marked: it is read in a transaction that can only read.
+    table: (name) => sql`${names.collectionTable(name)}${ofTable(sql``, viewTables)}`,
     value: viewValue,
     create: async (tx, name, select) => {
       const tables = new Set((await tablesOf(tx, schema)).keys());
-      const problem = await createIn(tx, { schema, name: names.bareName(name), select, tables });
+      const view = { schema, name: names.bareName(name), select, tables };
+      const problem = await createIn(tx, view).catch((error: unknown) => {
+        // Of a view that was saved before its plan was looked at: a constant in it cannot be computed.
+        if (sqlState(error)?.startsWith('22') !== true) throw error;
+        throw new AppError('bad_request', `The view ${name} is refused: ${String(queryProblem(error))}.`);
+      });
       if (typeof problem === 'string')
         throw new AppError('bad_request', `The view ${name} is refused: ${problem}.`);
     },
@@ -135,7 +158,36 @@ async function createIn(
   // Trees of older versions name the view itself.
   const strange = [...tree.tables].find((id) => !tables.has(id) && id !== Number(own));
   if (strange !== undefined) return 'a view can only read collections';
-  return (await functionProblem(tx, tree)) ?? tree;
+  return (await functionProblem(tx, tree)) ?? (await planProblem(tx, { schema, name })) ?? tree;
+}
+
+/**
+ * Returns what is wrong with what a view reads, by the plan that the server makes to read it. The tree is our reading of a text of the
+ * server; this is a second look, at the server's own list of what it will open.
+ */
+export async function planProblem(
+  tx: ViewWriter,
+  { schema, name }: Pick<ViewParts, 'schema' | 'name'>,
+): Promise<string | undefined> {
+  const [row] = await tx.tuples(
+    sql`EXPLAIN (VERBOSE, COSTS OFF, FORMAT JSON) SELECT * FROM ${identifier(schema)}.${name}`,
+  );
+  const nodes = planNodes(JSON.parse(String(row?.[0])));
+  const isStrange = nodes.some(
+    ({ 'Relation Name': table, Schema: of }) => table !== undefined && of !== schema,
+  );
+  if (isStrange || nodes.length === 0) return 'a view can only read collections';
+  const called = nodes.map((node) => node['Function Name']).filter((name) => typeof name === 'string');
+  const refused = called.find((name) => !allowedFunctions.has(name));
+  return refused && `the function ${refused} cannot be used in a view`;
+}
+
+/** Returns all nodes of a plan (https://www.postgresql.org/docs/current/sql-explain.html). */
+function planNodes(value: unknown): readonly JsonObject[] {
+  if (Array.isArray(value)) return value.flatMap(planNodes);
+  if (!isJsonObject(value)) return [];
+  const below = Object.values(value).flatMap(planNodes);
+  return 'Node Type' in value ? [value, ...below] : below;
 }
 
 async function functionProblem(tx: ViewWriter, { functions }: ViewTree): Promise<string | undefined> {

@@ -8,8 +8,9 @@ import { codeOf } from '../../base/process.ts';
 import { foldFunction, likeFunction, realTextFunction, sql, type Sql } from '../../sql/sql.ts';
 import { answerBytesMax, answerTooLarge, bytesOfTuple, type Row, type Tuple } from '../database.ts';
 import { EngineFailure, isBusy, isFailedWrite, toEngineError } from '../engine-errors.ts';
+import { viewTables } from '../view-query.ts';
 import { Deadline, type SearchBudget } from './deadline.ts';
-import { jsonNumber, viewTables } from './sqlite-names.ts';
+import { jsonNumber } from './sqlite-names.ts';
 
 /**
  * The size of a generation of prepared statements, in characters of SQL: the memory that SQLite takes for one grows with its columns

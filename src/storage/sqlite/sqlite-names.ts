@@ -25,6 +25,7 @@ import type {
   Plan,
   Tuple,
 } from '../database.ts';
+import { viewTables } from '../view-query.ts';
 
 const none = sql``;
 const everything = sql`TRUE`;
@@ -135,9 +136,6 @@ export const sqliteNames: Names = {
   readPlan,
   locks: { forUpdate: none, forDelete: none, forReference: none, skipLocked: none },
 };
-
-/** What all views are in {@link Sql.tables}. */
-export const viewTables = '$views';
 
 function viewValue(column: Sql, kind: ColumnKind | 'any', zero: Sql): Sql {
   switch (kind) {
