@@ -7,6 +7,9 @@ export interface LiveChange {
   readonly record: RecordModel;
 }
 
+/** How long a first connection that failed is left alone. */
+const againMs = 5_000;
+
 /** Calls `onChange` for each change of the records that the filter selects, from now on. Where realtime cannot be had, for none. */
 export function useLiveChanges(
   { collection, filter }: { readonly collection: string; readonly filter: string },
@@ -16,25 +19,31 @@ export function useLiveChanges(
   useEffect(() => {
     let isOver = false;
     let end: (() => Promise<void>) | undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
     const options = filter === '' ? {} : { filter, transitions: true };
-    const subscribed = client.collection(collection).subscribe<RecordModel>(
-      '*',
-      ({ action: sent, record }) => {
-        const action = actions.get(sent);
-        if (!isOver && action !== undefined) tell({ action, record });
-      },
-      options,
-    );
-    subscribed.then(
-      (unsubscribe) => {
-        end = unsubscribe;
-        if (isOver) void unsubscribe().catch(ignore);
-      },
-      // A table without live rows is still a table, and the SDK tries again by itself.
-      ignore,
-    );
+    const listen = ({ action: sent, record }: { action: string; record: RecordModel }): void => {
+      const action = actions.get(sent);
+      if (!isOver && action !== undefined) tell({ action, record });
+    };
+    const begin = (): void => {
+      client
+        .collection(collection)
+        .subscribe('*', listen, options)
+        .then(
+          (unsubscribe) => {
+            end = unsubscribe;
+            if (isOver) void unsubscribe().catch(ignore);
+          },
+          // The SDK goes on with a connection that it once had, but gives up a first one. A table without live rows is still a table.
+          () => {
+            if (!isOver) timer = setTimeout(begin, againMs);
+          },
+        );
+    };
+    begin();
     return () => {
       isOver = true;
+      clearTimeout(timer);
       void end?.().catch(ignore);
     };
   }, [collection, filter]);

@@ -1,22 +1,34 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useSyncExternalStore } from 'react';
-import { basePath, lost } from './client.ts';
+import { basePath, client, lost } from './client.ts';
 
-/** How often it is asked whether the service still answers, while the page is seen. Within two seconds one knows. */
+/** How often it is asked whether the service still answers, while the page is seen and realtime does not tell. Within two seconds one knows. */
 const beatMs = 1_500;
 /** A service that needs longer is busy, and does not answer for what one sees. */
 const patienceMs = 5_000;
 
 let isLost = false;
+/** What is shown is to be read again. */
+let isBack = false;
+/** Realtime was cut off, so that changes are missed until it is there again. */
+let isCutOff = false;
 const listeners = new Set<() => void>();
 
 function set(next: boolean): void {
   if (isLost === next) return;
   isLost = next;
+  if (!next) isBack = true;
   for (const listener of listeners) listener();
 }
 
 lost.addEventListener('lost', () => set(true));
+
+client.realtime.onDisconnect = (topics) => {
+  // Without topics, nobody listens any more.
+  if (topics.length === 0) return;
+  isCutOff = true;
+  void beat();
+};
 
 /** Asks for the page, which no request log counts and no sign-in guards. */
 async function beat(): Promise<void> {
@@ -36,15 +48,21 @@ export function useIsLost(): boolean {
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout>;
     const next = async (): Promise<void> => {
-      if (!document.hidden) {
-        const wasLost = isLost;
-        await beat();
-        if (wasLost && !isLost) void queries.invalidateQueries();
+      if (!document.hidden && (isLost || !client.realtime.isConnected)) await beat();
+      if (isBack || (isCutOff && client.realtime.isConnected)) {
+        isBack = false;
+        isCutOff &&= !client.realtime.isConnected;
+        void queries.invalidateQueries();
       }
       timer = setTimeout(() => void next(), beatMs);
     };
     timer = setTimeout(() => void next(), beatMs);
-    return () => clearTimeout(timer);
+    const check = (): void => void beat();
+    window.addEventListener('offline', check);
+    return () => {
+      clearTimeout(timer);
+      window.removeEventListener('offline', check);
+    };
   }, [queries]);
   return useSyncExternalStore(
     (listener) => {

@@ -1,7 +1,14 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useRouter } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
-import { isBoundToEndpoints, isPortal, mayUse, onExpired, refreshSession } from '../api/session.ts';
+import {
+  currentSession,
+  isBoundToEndpoints,
+  isPortal,
+  mayUse,
+  onExpired,
+  refreshSession,
+} from '../api/session.ts';
 import { publicSettingsQuery, settingsQuery } from '../api/settings.ts';
 import { setAccent } from '../browser/accent.ts';
 import { useKeys } from '../browser/keys.ts';
@@ -17,6 +24,7 @@ const portalRefreshMs = 20 * 60_000;
 export function Shell() {
   const [isPaletteOpen, setIsPaletteOpen] = useState(false);
   useReturnAfterExpiry();
+  useOtherTabs();
   useAccent();
   useKeys({
     'Mod+k': (event) => {
@@ -63,6 +71,28 @@ function useAccent(): void {
     // That of a portal is set with the rest of its look.
     if (color !== undefined && !isBoundToEndpoints()) setAccent(color);
   }, [color]);
+}
+
+/** Follows what another tab does: where that signs out nobody is signed in here, and what was shown is forgotten. */
+function useOtherTabs(): void {
+  const navigate = useNavigate();
+  const router = useRouter();
+  const queries = useQueryClient();
+  useEffect(() => {
+    let id = currentSession()?.id;
+    const follow = (): void => {
+      const next = currentSession()?.id;
+      if (next === id) return;
+      id = next;
+      // Somebody else: what they may see is asked for anew.
+      if (next !== undefined) return void queries.resetQueries();
+      const { pathname, searchStr } = router.state.location;
+      const search = { next: pathname + searchStr };
+      void navigate({ to: '/login', search, replace: true }).then(() => queries.clear());
+    };
+    window.addEventListener('storage', follow);
+    return () => window.removeEventListener('storage', follow);
+  }, [navigate, router, queries]);
 }
 
 /** Sends people to sign in when the service takes their token no more, and back to the same place afterwards. */
