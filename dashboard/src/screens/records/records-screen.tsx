@@ -112,7 +112,7 @@ function CollectionRecords({ collection, collections }: CollectionRecordsProps) 
             id={record === 'new' ? undefined : record}
             shown={search.view ?? 'fields'}
             onView={view}
-            onOpen={(id) => open(id, true)}
+            onOpen={address.openNext}
             onClose={() => open(undefined)}
           />
         )}
@@ -155,6 +155,12 @@ function useAddress() {
           ...(id !== undefined && { record: id }),
         }),
         replace,
+      }),
+    /** Shows another record in the drawer, such as one that was just created; a drawer that was closed meanwhile stays closed. */
+    openNext: (id: string): void =>
+      void navigate({
+        search: ({ view: _view, ...old }) => (old.record === undefined ? old : { ...old, record: id }),
+        replace: true,
       }),
     filterBy: (filter: string): void =>
       void navigate({ search: ({ page: _page, ...rest }) => ({ ...rest, filter }), replace: true }),
