@@ -4,12 +4,24 @@ import { Section } from './section.tsx';
 
 const token = /("(?:\\.|[^"\\])*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
+/** Of what is drawn: each value is an element, and those of a megabyte would stop the page. */
+const lengthMax = 20_000;
+
 /** JSON as the API gives it, with its parts in colours. Texts stay texts: nothing of a record ever becomes markup. */
 export function JsonView({ value }: { readonly value: unknown }) {
+  const text = JSON.stringify(value, null, 2) ?? '';
   return (
-    <pre className="json" tabIndex={0} aria-label="JSON">
-      {paint(JSON.stringify(value, null, 2) ?? '')}
-    </pre>
+    <>
+      {text.length > lengthMax && (
+        <p className="soft">
+          The first {lengthMax.toLocaleString()} of {text.length.toLocaleString()} characters{' '}
+          <CopyButton text={text} label="Copy the whole JSON" />
+        </p>
+      )}
+      <pre className="json" tabIndex={0} aria-label="JSON">
+        {paint(text.slice(0, lengthMax))}
+      </pre>
+    </>
   );
 }
 

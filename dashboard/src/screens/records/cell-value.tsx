@@ -8,6 +8,7 @@ import type { MouseEvent } from 'react';
 import type { Collection, Field, RecordModel } from '../../api/client.ts';
 import { type FieldOf, presentableFields } from '../../api/collections.ts';
 import { fileTokenQuery, fileUrl, isImage } from '../../api/files.ts';
+import { excerptLine } from '../../parts/excerpt.ts';
 import { Time } from '../../parts/time.tsx';
 import { plainText } from './plain-text.ts';
 
@@ -43,13 +44,13 @@ export function CellValue({ record, field, collections }: CellValueProps) {
       return <FileValues record={record} field={field} names={textsOf(value)} />;
     case 'json':
     case 'geoPoint':
-      return <span className="mono">{JSON.stringify(value)}</span>;
+      return <span className="mono">{excerptLine(JSON.stringify(value))}</span>;
     case 'editor':
       return <span>{plainText(String(value))}</span>;
     case 'text':
-      return <span className={field.primaryKey ? 'mono' : undefined}>{String(value)}</span>;
+      return <span className={field.primaryKey ? 'mono' : undefined}>{excerptLine(String(value))}</span>;
     default:
-      return <span>{String(value)}</span>;
+      return <span>{excerptLine(String(value))}</span>;
   }
 }
 
@@ -132,7 +133,7 @@ export function recordLabel(collection: Collection, record: RecordModel): string
   return presentableFields(collection)
     .map(({ name }) => record[name])
     .filter((value) => !isEmpty(value))
-    .map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
+    .map((value) => excerptLine(typeof value === 'string' ? value : JSON.stringify(value)))
     .join(' · ');
 }
 

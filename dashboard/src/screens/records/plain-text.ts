@@ -1,4 +1,4 @@
-/** What a line has room for, and more. */
+/** Of the HTML that is read for a line. */
 const lengthMax = 2_000;
 
 const hidden = /<!--[\s\S]*?-->|<(script|style)\b[\s\S]*?<\/\1\s*>/gi;
@@ -20,7 +20,7 @@ const named: Readonly<Record<string, string>> = {
  * text: so what is written in an unusual way may show with its tags.
  */
 export function plainText(html: string): string {
-  return html
+  const text = html
     .slice(0, lengthMax)
     .replaceAll(hidden, ' ')
     .replaceAll(blocks, ' ')
@@ -28,6 +28,7 @@ export function plainText(html: string): string {
     .replaceAll(references, readReference)
     .replaceAll(/\s+/g, ' ')
     .trim();
+  return html.length <= lengthMax ? text : `${text}…`;
 }
 
 /** `&amp;`, `&#33;`, `&#x21;`. */

@@ -1,5 +1,6 @@
 import type { Collection } from '../../api/client.ts';
 import { Button } from '../../parts/button.tsx';
+import { excerpt } from '../../parts/excerpt.ts';
 import { FailureNotice, Notice } from '../../parts/notice.tsx';
 import { formatValue } from './field-values.ts';
 import { type DraftValues, FileChange } from './record-draft.ts';
@@ -52,5 +53,5 @@ export function SavingNotice({ collection, saving, values, shown }: SavingNotice
 function textOfValue(value: unknown): string {
   if (value instanceof FileChange) return `${value.added.length} added, ${value.removed.length} removed`;
   if (value === undefined || value === '') return '–';
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return excerpt(typeof value === 'string' ? value : JSON.stringify(value));
 }

@@ -1,4 +1,5 @@
 import type { Collection } from '../../api/client.ts';
+import { excerpt } from '../../parts/excerpt.ts';
 
 /** A record as an event tells of it. */
 export type RecordState = Readonly<Record<string, unknown>>;
@@ -24,7 +25,9 @@ export function changesBetween(
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   return names.flatMap((name) => {
     const [one, other] = [toLine(before[name]), toLine(after[name])];
-    return own.has(name) || one === other ? [] : [{ name, before: one, after: other }];
+    if (own.has(name) || one === other) return [];
+    const start = excerptStart(one, other);
+    return [{ name, before: one && excerpt(one, start), after: other && excerpt(other, start) }];
   });
 }
 
@@ -36,7 +39,7 @@ interface ComparedField {
   readonly after: string;
 }
 
-const excerptMax = 2_000;
+/** How much of a long text is shown before its first change. */
 const excerptLead = 200;
 
 /** All fields of two states, in the order of the definition; those that it no longer has come last. */
@@ -49,19 +52,16 @@ export function compareFields(
   const names = [...new Set([...known, ...Object.keys(before), ...Object.keys(after)])];
   return names.map((name) => {
     const [one, other] = [toLine(before[name]), toLine(after[name])];
-    const start = Math.max(0, firstDifference(one ?? '', other ?? '') - excerptLead);
-    const isChanged = one !== other;
-    return { name, isChanged, before: excerpt(one, start), after: excerpt(other, start) };
+    const start = excerptStart(one, other);
+    const shown = (text: string | undefined) =>
+      text === undefined ? 'no field' : text === '' ? 'empty' : excerpt(text, start);
+    return { name, isChanged: one !== other, before: shown(one), after: shown(other) };
   });
 }
 
-/** A long text is shown around its first change. */
-function excerpt(text: string | undefined, start: number): string {
-  if (text === undefined) return 'no field';
-  if (text === '') return 'empty';
-  if (text.length <= excerptMax) return text;
-  const end = start + excerptMax;
-  return `${start > 0 ? '… ' : ''}${text.slice(start, end)}${end < text.length ? ' …' : ''} (${text.length.toLocaleString()} characters)`;
+/** Long texts are shown around their first change. */
+function excerptStart(one = '', other = ''): number {
+  return Math.max(0, firstDifference(one, other) - excerptLead);
 }
 
 /** Where two texts part; 0 if they are equal. */
@@ -78,7 +78,7 @@ export function valuesOf(collection: Collection, state: RecordState): readonly F
   return Object.entries(state).flatMap(([name, value]) => {
     const line = toLine(value);
     const isEmpty = line === undefined || line === '' || line === '[]' || line === 'null' || line === '{}';
-    return isEmpty || own.has(name) ? [] : [{ name, before: undefined, after: line }];
+    return isEmpty || own.has(name) ? [] : [{ name, before: undefined, after: excerpt(line) }];
   });
 }
 
