@@ -8,7 +8,7 @@ import { startSignedInStage } from '../support/browser-stage.ts';
 import { withoutChromium } from '../support/chromium.ts';
 import { csvCells } from '../support/csv-cells.ts';
 import { eventually } from '../support/eventually.ts';
-import { choose, rows, titles, withNotes } from './note-table.ts';
+import { cell, choose, rows, titles, withNotes } from './note-table.ts';
 
 const skip = withoutChromium;
 
@@ -62,7 +62,7 @@ test('records that cannot be changed are told one by one, and the others are', {
   const stage = await startSignedInStage(t);
   await withNotes(stage, 3);
   const page = await stage.openSignedIn('c/notes', { refusals: [400] });
-  await rows(page).first().waitFor();
+  await cell(page, 0, 'title').waitFor();
   await page.getByLabel('Select the rows that are loaded').check();
   await bar(page).getByRole('button', { name: 'Edit a field' }).click();
   await choose(bar(page), 'Field', 'mail');

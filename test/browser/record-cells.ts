@@ -231,7 +231,7 @@ test('the address holds the columns, and Back lays them out as before', { skip }
   const stage = await startSignedInStage(t);
   await withNotes(stage, 3);
   const page = await stage.openSignedIn('c/notes');
-  await rows(page).first().waitFor();
+  await cell(page, 0, 'title').waitFor();
   const headers = async () => page.locator('.head-cell').allInnerTexts();
   const before = await headers();
   await page.getByRole('button', { name: 'Columns' }).click();

@@ -5,7 +5,7 @@ import { startSignedInStage } from '../support/browser-stage.ts';
 import { withoutChromium } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
 import { pressAtOnce } from '../support/press-at-once.ts';
-import { rows, withNotes } from './note-table.ts';
+import { cell, withNotes } from './note-table.ts';
 
 const skip = withoutChromium;
 
@@ -14,7 +14,7 @@ test('fields, operators and values complete a filter by keys', { skip }, async (
   await withNotes(stage, 5);
   await stage.pb.collection('notes').create({ title: 'x', state: 'done' });
   const page = await stage.openSignedIn('c/notes');
-  await rows(page).first().waitFor();
+  await cell(page, 0, 'title').waitFor();
   const filter = page.getByLabel('Filter notes');
   const options = async () => page.locator('.filter-choices .mono').allInnerTexts();
   await filter.focus();
@@ -90,7 +90,7 @@ test(
     await page.clock.install();
     await page.addInitScript(stage.signingIn());
     await page.goto(`${stage.url}/_/c/notes`);
-    await rows(page).first().waitFor();
+    await cell(page, 0, 'title').waitFor();
     // The clock stands still, so the pause after the word is over when the test says so.
     await page.clock.pauseAt(await page.evaluate<number>('Date.now() + 1_000'));
     const { promise: released, resolve: release } = Promise.withResolvers<undefined>();

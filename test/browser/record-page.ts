@@ -13,7 +13,7 @@ test('a server that is stopped is told, and the table goes on when it is back', 
   const stage = await startSignedInStage(t);
   await withNotes(stage, 5);
   const page = await stage.openSignedIn('c/notes', { hasOutage: true });
-  await rows(page).first().waitFor();
+  await cell(page, 0, 'title').waitFor();
   stage.server.kill('SIGTERM');
   await stage.server.ended;
   const filter = page.getByLabel('Filter notes');

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { startSignedInStage } from '../support/browser-stage.ts';
 import { withoutChromium } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
-import { choose, drawer, rows, titles, withNotes } from './note-table.ts';
+import { cell, choose, drawer, rows, titles, withNotes } from './note-table.ts';
 
 const skip = withoutChromium;
 
@@ -116,7 +116,7 @@ test('headers sort, Back takes it back, and columns stay as they were laid out',
   const stage = await startSignedInStage(t);
   await withNotes(stage, 20);
   const page = await stage.openSignedIn('c/notes');
-  await rows(page).first().waitFor();
+  await cell(page, 0, 'title').waitFor();
   assert.equal((await titles(page))[0], 'note 19');
   await page.getByRole('columnheader', { name: 'price' }).getByRole('button').click();
   await eventually('it ascends', async () => (await titles(page))[0] === 'note 0');
@@ -134,7 +134,7 @@ test('headers sort, Back takes it back, and columns stay as they were laid out',
   const headers = async () => page.locator('.head-cell').allInnerTexts();
   assert.deepEqual((await headers()).slice(0, 2), ['price', 'title']);
   await page.reload();
-  await rows(page).first().waitFor();
+  await cell(page, 0, 'title').waitFor();
   assert.deepEqual((await headers()).slice(0, 2), ['price', 'title']);
 });
 
@@ -142,7 +142,7 @@ test('new rows wait until somebody wants them, and others change in their place'
   const stage = await startSignedInStage(t);
   await withNotes(stage, 3);
   const page = await stage.openSignedIn('c/notes');
-  await rows(page).first().waitFor();
+  await cell(page, 0, 'title').waitFor();
   // Realtime may still be on its way: a record is made until one is told.
   await eventually('a new row is told', async () => {
     await stage.pb.collection('notes').create({ title: 'new' });

@@ -6,7 +6,7 @@ import { assertAccessible } from '../support/axe.ts';
 import { startSignedInStage } from '../support/browser-stage.ts';
 import { withoutChromium } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
-import { rows, titles, withNotes } from './note-table.ts';
+import { cell, titles, withNotes } from './note-table.ts';
 
 const skip = withoutChromium;
 const permissions = ['clipboard-read', 'clipboard-write'];
@@ -53,7 +53,7 @@ test('a saved view is opened, shared, renamed and deleted', { skip }, async (t) 
   await page.getByRole('button', { name: 'Rename', exact: true }).click();
   await eventually('it has the new name', async () => (await names()).join() === 'Costly');
   await page.reload();
-  await rows(page).first().waitFor();
+  await cell(page, 0, 'title').waitFor();
   await menu.click();
   await page.getByRole('button', { name: 'Delete Costly' }).click();
   await page.getByRole('link', { name: 'Costly' }).waitFor({ state: 'detached' });
@@ -75,7 +75,7 @@ test('at most 50 views are saved, and a full storage is reported', { skip }, asy
     `localStorage.setItem(${key}, ${JSON.stringify(JSON.stringify([...views, { name: 1 }]))})`,
   );
   await page.reload();
-  await rows(page).first().waitFor();
+  await cell(page, 0, 'title').waitFor();
   await page.getByRole('button', { name: 'Saved views' }).click();
   await saveAs(page, 'one more');
   await page.getByText('At most 50 views can be saved. Delete one first.').waitFor();
