@@ -90,6 +90,21 @@ test('a link signs in once, within its time, and its session sees what a key for
   assert.ok(!JSON.stringify(items).includes(tokenOf(link.url)) && !JSON.stringify(items).includes(token));
 });
 
+test('who signs out of a portal ends the session, and no other', async (t) => {
+  const stage = await startPortalStage(t);
+  const reader = { endpoints: [stage.own], scopes: ['webhooks:read'] };
+  const [one, other] = [await openPortal(stage, reader), await openPortal(stage, { endpoints: [stage.own] })];
+  assert.equal((await one.ask('DELETE', `${links}/current`)).status, 204);
+  for (const method of ['GET', 'DELETE'])
+    assert.equal((await one.ask(method, `${links}/current`)).status, 401, method);
+  assert.equal((await other.ask('GET', `${links}/current`)).status, 200);
+  const entries = await stage.call('GET', "/api/audit?filter=action='portal.delete'");
+  assert.deepEqual(
+    listOf(entries.items).map(({ actor, actorId, target }) => [actor, actorId, target]),
+    [['portal', one.id, one.id]],
+  );
+});
+
 test('a session is refused whatever a key for its endpoints is refused, and another endpoint is like none', async (t) => {
   const stage = await startPortalStage(t);
   const { ask } = await openPortal(stage, { endpoints: [stage.own] });

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { assertAccessible } from '../support/axe.ts';
 import { withoutChromium } from '../support/chromium.ts';
 import { startDeliveryStage } from '../support/delivery-stage.ts';
+import { eventually } from '../support/eventually.ts';
 
 const skip = withoutChromium;
 
@@ -53,6 +54,20 @@ test(
     await pb.send(`/api/webhooks/portal-links/${id}`, { method: 'DELETE' });
     await page.reload();
     await page.getByRole('heading', { name: 'The portal is closed' }).waitFor();
+    // Signing out ends the session on the server, and not in this browser alone.
+    const linksPath = '/api/webhooks/portal-links';
+    const again = await pb.send<{ url: string }>(linksPath, {
+      method: 'POST',
+      body: { endpoints: [endpoint.id] },
+    });
+    await page.goto(again.url);
+    await page.getByText('Harbour Bakery').waitFor();
+    await page.getByRole('button', { name: 'Portal' }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await eventually('the session has ended', async () => {
+      const { totalItems } = await pb.send<{ totalItems: number }>(linksPath, {});
+      return totalItems === 0;
+    });
   },
 );
 

@@ -110,17 +110,21 @@ export class AccessStage {
     return `fresh${String(this.#count).padStart(10, '0')}`;
   }
 
-  ask(
+  async ask(
     role: Role,
     method: string,
     { path, body }: { readonly path: string; readonly body?: object | undefined },
   ): Promise<TestAnswer> {
     const token = this.#tokens.get(role);
-    return this.service.request(path, {
+    const answer = await this.service.request(path, {
       method,
       ...(token !== undefined && { token }),
       ...(body && { body }),
     });
+    // Who has signed out signs in again for the next case.
+    const hasSignedOut = method === 'DELETE' && path.endsWith('/portal-links/current');
+    if (hasSignedOut && answer.status < 400) await this.#openPortal([await this.collection()]);
+    return answer;
   }
 
   /** Makes a request as the superuser, to create the target of a case. */

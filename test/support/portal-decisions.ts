@@ -50,6 +50,7 @@ export const decisions: Readonly<
   'POST /portal-links': 'refused',
   'DELETE /portal-links/{id}': 'refused',
   'GET /portal-links/current': 'narrowed',
+  'DELETE /portal-links/current': 'narrowed',
   // Whoever has the link: it is its own secret.
   'POST /portal-links/use': 'any',
   // Receivers are nobody: the id of a catcher is its own secret.

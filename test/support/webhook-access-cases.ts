@@ -192,6 +192,7 @@ function portalCases(): readonly AccessCase[] {
       request: () => ({ path: `${links}/use`, body: { token: 'none' } }),
     },
     { route: `GET ${links}/current`, of: '', request: () => ({ path: `${links}/current` }) },
+    { route: `DELETE ${links}/current`, of: '', request: () => ({ path: `${links}/current` }) },
     {
       route: `DELETE ${links}/{id}`,
       of: '',

@@ -280,6 +280,7 @@ export interface Operations {
   'POST /api/webhooks/portal-links': { query: { fields?: string }; body: Schemas['PortalLinkCreate']; answer: Schemas['PortalLinkWithUrl'] };
   'POST /api/webhooks/portal-links/use': { query: { fields?: string }; body: { readonly token: string }; answer: Schemas['PortalSessionWithToken'] };
   'GET /api/webhooks/portal-links/current': { query: { fields?: string }; body: undefined; answer: Schemas['PortalSession'] };
+  'DELETE /api/webhooks/portal-links/current': { query: Record<never, never>; body: undefined; answer: undefined };
   'DELETE /api/webhooks/portal-links/{id}': { query: Record<never, never>; body: undefined; answer: undefined };
   'GET /api/keys': { query: { page?: number; perPage?: number; sort?: string; filter?: string; skipTotal?: boolean; fields?: string }; body: undefined; answer: Schemas['ApiKeyList'] };
   'POST /api/keys': { query: { fields?: string }; body: Schemas['ApiKeyCreate']; answer: Schemas['ApiKeyWithKey'] };

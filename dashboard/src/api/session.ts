@@ -84,7 +84,15 @@ export function useSession(): Session | undefined {
   return useSyncExternalStore((onChange) => client.authStore.onChange(onChange), currentSession);
 }
 
+const ownPortalPath = '/api/webhooks/portal-links/current';
+
 export function signOut(): void {
+  const { token } = client.authStore;
+  // Where it does not arrive, the session ends an hour after its last request.
+  if (isPortal())
+    void orFailure(
+      client.send(ownPortalPath, { method: 'DELETE', headers: { Authorization: token }, keepalive: true }),
+    ).catch(() => undefined);
   client.authStore.clear();
 }
 
@@ -122,9 +130,8 @@ export async function saveKey(key: string): Promise<void> {
 /** Keeps the session of a portal with what it may do. Throws Failure for one that has ended. */
 export async function savePortal(token: string): Promise<void> {
   const headers = { Authorization: token };
-  const path = '/api/webhooks/portal-links/current';
   const { id, scopes, endpoints, ends } = await orFailure(
-    client.send<Schemas['PortalSession']>(path, { headers }),
+    client.send<Schemas['PortalSession']>(ownPortalPath, { headers }),
   );
   const bounds: KeyBounds = { scopes, collections: null, endpoints, expires: ends };
   client.authStore.save(token, { id, name: 'Portal', ...bounds, collectionId: '', collectionName: '' });

@@ -90,6 +90,22 @@ export const portalLinkRoutes = [
   route({
     ...common,
     method: 'DELETE',
+    path: `${linksPath}/current`,
+    id: 'endOwnPortal',
+    scope: 'webhooks:read',
+    endpointKeys: 'narrowed',
+    summary: 'Sign out: end the session of this request, which is rejected from the answer on',
+    answers: { 204: emptyAnswer('The session has ended.') },
+    refusals: [409, 413, 415, 507],
+    handle: async ({ instance, caller, input }) => {
+      const { id } = await getOwnPortal(instance, caller);
+      await deletePortalLink(instance, id, input);
+      return nothing;
+    },
+  }),
+  route({
+    ...common,
+    method: 'DELETE',
     path: `${linksPath}/:id`,
     id: 'deletePortalLink',
     scope: 'webhooks:write',
