@@ -13,7 +13,7 @@ export function JsonView({ value }: { readonly value: unknown }) {
   return (
     <>
       {text.length > lengthMax && (
-        <p className="soft">
+        <p className="json-note">
           The first {lengthMax.toLocaleString()} of {text.length.toLocaleString()} characters{' '}
           <CopyButton text={text} label="Copy the whole JSON" />
         </p>
