@@ -42,7 +42,8 @@ export async function choose(scope: Page | Locator, label: string, choice: strin
 }
 
 export const drawer = (page: Page) => page.getByRole('complementary');
-export const rows = (page: Page) => page.locator('.grid-body .row');
+/** Rows that are there: others are on their way. */
+export const rows = (page: Page) => page.locator('.grid-body .row[aria-rowindex]:not([aria-busy])');
 export const titles = async (page: Page): Promise<readonly string[]> =>
   rows(page).locator('.cell[data-field="title"]').allInnerTexts();
 
