@@ -41,9 +41,11 @@ test(
     await page.getByRole('button', { name: 'Test as… Update' }).click();
     const tester = page.getByRole('complementary', { name: 'Rule tester' });
     await tester.getByRole('radio', { name: 'Account' }).click();
-    await tester.getByRole('radio', { name: /ann@example.com|Ann/ }).click();
+    await page.getByRole('button', { name: /^Account:/ }).click();
+    await page.getByRole('option', { name: /ann@example.com|Ann/ }).click();
     await tester.getByRole('radio', { name: 'A stored one' }).click();
-    await tester.getByRole('radio', { name: /First/ }).click();
+    await page.getByRole('button', { name: /^Stored record:/ }).click();
+    await page.getByRole('option', { name: /First/ }).click();
     await tester.getByLabel('What is changed').fill('{ "title": "Second" }');
     await tester.getByRole('button', { name: 'Test' }).click();
     await tester.getByText('Allowed').waitFor();

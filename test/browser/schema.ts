@@ -231,7 +231,7 @@ test('a collection of accounts is made with its options, and deleted by its name
   await page.getByLabel('One-time password').check();
   await page.getByLabel('Second factor').check();
   await page.getByText('Token lifetimes').click();
-  await page.getByLabel('Session, in seconds').fill('3600');
+  await page.getByLabel('Session', { exact: true }).fill('1 h');
   await page.getByRole('button', { name: 'Create collection' }).click();
   await page.getByText('members is empty').waitFor();
   const { otp, mfa, authToken } = await stage.pb.collections.getOne('members');
@@ -272,7 +272,8 @@ test('every type of field is made with its options', { skip }, async (t) => {
   await add('Select');
   await page.getByLabel('Values').fill('a\nb');
   await add('Relation');
-  await page.getByLabel('Collection', { exact: true }).selectOption({ label: 'This collection' });
+  await page.getByRole('button', { name: 'Collection: Choose' }).click();
+  await page.getByRole('option', { name: 'This collection' }).click();
   await page.getByRole('button', { name: 'Create collection' }).click();
   await page.getByText('all is empty').waitFor();
   const made = await stage.pb.collections.getOne('all');

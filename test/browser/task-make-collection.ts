@@ -32,7 +32,8 @@ test(
     await page.getByRole('button', { name: 'Add field' }).click();
     await page.getByRole('menuitem', { name: 'Relation' }).click();
     await page.keyboard.type('author');
-    await page.getByLabel('Collection', { exact: true }).selectOption({ label: 'users' });
+    await page.getByRole('button', { name: 'Collection: Choose' }).click();
+    await page.getByRole('option', { name: 'users', exact: true }).click();
     const rule = page.locator('[data-rule="createRule"]');
     await rule.getByRole('radio', { name: 'Expression' }).click();
     await page.getByLabel('Create rule').fill('author = @request.auth.id');

@@ -157,7 +157,7 @@ export const instanceScreens: readonly PicturedScreen[] = [
     ready: '.schema-field',
     act: async (page) => {
       await page.getByRole('button', { name: 'Options of products' }).click();
-      await page.getByLabel('Collection', { exact: true }).waitFor();
+      await page.getByRole('button', { name: /^Collection:/ }).waitFor();
     },
   },
   {
@@ -183,7 +183,7 @@ export const instanceScreens: readonly PicturedScreen[] = [
   {
     name: 'rule-tester',
     path: 'c/orders/schema?test=createRule&as=demo_customers/customer0000001',
-    ready: '.picker-item',
+    ready: '.rule-text',
     act: async (page) => {
       await page.locator('.drawer-foot .button').click();
       await page.locator('.verdict').waitFor();

@@ -20,6 +20,8 @@ interface ComboboxProps extends Pick<
   readonly choices: readonly Choice[];
   /** What the empty value is called, where it can be chosen: `All endpoints`. */
   readonly none?: string;
+  /** Finds the choices for a text, as those of a server; they are filtered by their labels where this is left out. */
+  readonly onText?: (text: string) => void;
   readonly onChange: (value: string) => void;
 }
 
@@ -27,9 +29,14 @@ interface ComboboxProps extends Pick<
 const shownMax = 100;
 
 /** One of many, found by a part of its name. A letter or an arrow opens the list; arrows move, Enter chooses, Esc leaves it as it was. */
-export function Combobox({ label, value, choices, none, onChange, ...attributes }: ComboboxProps) {
+export function Combobox(props: ComboboxProps) {
+  const { label, value, choices, none, onText, onChange, ...attributes } = props;
   const [typed, setTyped] = useState('');
   const name = choices.find((choice) => choice.value === value)?.label ?? (value || (none ?? 'Choose'));
+  const begin = (text: string): void => {
+    setTyped(text);
+    onText?.(text);
+  };
   return (
     <Popover
       className="combobox-list"
@@ -40,10 +47,10 @@ export function Combobox({ label, value, choices, none, onChange, ...attributes 
           type="button"
           className="input combobox"
           aria-label={`${label}: ${name}`}
-          onPointerDown={() => setTyped('')}
+          onPointerDown={() => begin('')}
           onKeyDown={(event) => {
             const isLetter = /^\S$/u.test(event.key) && !event.ctrlKey && !event.metaKey && !event.altKey;
-            setTyped(isLetter ? event.key : '');
+            begin(isLetter ? event.key : '');
             if (!isLetter && event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
             event.preventDefault();
             event.currentTarget.click();
@@ -59,6 +66,7 @@ export function Combobox({ label, value, choices, none, onChange, ...attributes 
           label={label}
           value={value}
           typed={typed}
+          {...(onText !== undefined && { onText })}
           choices={none === undefined ? choices : [{ value: '', label: none }, ...choices]}
           onChoose={(next) => {
             close();

@@ -50,7 +50,8 @@ function textValue({ rows = 1, isNullable }: TextField, text: string): string | 
   return value === '' && isNullable === true ? null : value;
 }
 
-function numberCodec({ kind, unit, isNullable }: NumberField): Codec {
+function numberCodec(field: NumberField): Codec {
+  const { kind, unit, isNullable, none, isDecimal } = field;
   const scale = unit === 'ms' ? 1_000 : 1;
   const format = (value: number): string => {
     if (kind === 'bytes') return formatBytes(value);
@@ -58,21 +59,27 @@ function numberCodec({ kind, unit, isNullable }: NumberField): Codec {
   };
   const parse = (text: string): number | undefined => {
     if (kind === 'bytes') return parseBytes(text);
-    if (kind === 'number') return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+    if (kind === 'number')
+      return (isDecimal === true ? decimal : whole).test(text) ? Number(text) : undefined;
     const seconds = parseDuration(text, unit);
     const value = seconds === undefined ? 0.5 : Math.round(seconds * 1e6 * scale) / 1e6;
     return Number.isInteger(value) ? value : undefined;
   };
   return {
-    format: (value) => (typeof value === 'number' ? format(value) : ''),
+    format: (value) => (value === none ? '' : typeof value === 'number' ? format(value) : textOf(value)),
     parse: (text) => {
       const trimmed = text.trim().replaceAll(',', '');
       if (trimmed === '' && isNullable === true) return { value: null };
+      if (trimmed === '' && none !== undefined) return { value: none };
       const value = parse(trimmed);
-      return value === undefined ? { problem: numberProblems[kind] } : { value };
+      if (value !== undefined) return { value };
+      return { problem: isDecimal === true ? 'Enter a number.' : numberProblems[kind] };
     },
   };
 }
+
+const whole = /^\d{1,15}$/;
+const decimal = /^[+-]?(?:\d{1,15}(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,3})?$/i;
 
 const numberProblems: Readonly<Record<NumberField['kind'], string>> = {
   number: 'Enter a whole number.',

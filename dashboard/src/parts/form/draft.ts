@@ -63,6 +63,16 @@ export function isChanged(draft: Draft, field: Field): boolean {
   return 'problem' in parsed || JSON.stringify(parsed.value) !== JSON.stringify(savedValue(draft, field));
 }
 
+/** Returns the values with another one at a path. */
+export function withValue(values: Values, path: string, value: unknown): Values {
+  const [name = '', ...rest] = path.split('.');
+  if (rest.length === 0) return { ...values, [name]: value };
+  const inner = values[name];
+  // What an object has under a name is unknown to the compiler.
+  const members = typeof inner === 'object' && inner !== null ? (inner as Values) : {};
+  return { ...values, [name]: withValue(members, rest.join('.'), value) };
+}
+
 /** Returns these members as the API has them: `a.b` is a member of `a`. */
 export function toTree(members: Iterable<readonly [path: string, value: unknown]>): Values {
   const tree: Tree = {};

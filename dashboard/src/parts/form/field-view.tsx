@@ -1,7 +1,8 @@
 import type { ReactNode } from 'react';
+import { Editor } from '../editor/editor.tsx';
 import { errorAttributes, LabelledField } from '../labelled-field.tsx';
 import { once } from './codec.ts';
-import type { ControlProps, Field, OptionalField } from './field.ts';
+import type { ControlProps, Field, OptionalField, SwitchField } from './field.ts';
 import { Chooser, isFew } from './picker.tsx';
 import { SetControl } from './set-control.tsx';
 import { ColorControl, SecretControl, TextControl } from './text-control.tsx';
@@ -15,8 +16,8 @@ interface FieldViewProps {
 /** A field as its description has it: nothing where it does not apply. */
 export function FieldView({ form, field }: FieldViewProps) {
   if (!form.isShown(field)) return null;
-  if (field.kind === 'switch') return <SwitchField form={form} field={field} />;
-  if (field.kind === 'optional') return <OptionalFields form={form} field={field} />;
+  if (field.kind === 'switch' || field.kind === 'optional')
+    return <SwitchedFields form={form} field={field} />;
   const { path, label, isRequired = false } = field;
   const id = form.idOf(field);
   const error = form.errors.get(path);
@@ -55,20 +56,22 @@ function isMarked(form: Form, { path }: Field): boolean {
 }
 
 function isGroup(field: Field): boolean {
-  return field.kind === 'set' || (field.kind === 'choice' && isFew(field.choices));
+  return field.kind === 'set' || (field.kind === 'choice' && isFew(field));
 }
 
 function Control({ field, ...props }: ControlProps & { readonly field: Field }): ReactNode {
   const text = typeof props.input === 'string' ? props.input : '';
   switch (field.kind) {
     case 'choice':
-      return <Chooser {...props} label={field.label} choices={field.choices} value={props.input} />;
+      return <Chooser {...field} {...props} value={props.input} />;
     case 'set':
       return <SetControl {...props} field={field} />;
     case 'secret':
       return <SecretControl {...props} text={text} field={field} />;
     case 'color':
       return <ColorControl {...props} text={text} field={field} />;
+    case 'code':
+      return <Editor {...field} {...props} value={text} lines={field.rows ?? 1} />;
     case 'custom':
       return field.control(props);
     case 'switch':
@@ -127,7 +130,7 @@ function Aside({ id, field, form, input, hasChanged, onChange }: AsideProps) {
   );
 }
 
-function SwitchField({ form, field }: FieldViewProps) {
+function Switch({ form, field }: FieldViewProps) {
   const { path, label } = field;
   const id = form.idOf(field);
   const [help, error] = [helpOf(form, field), form.errors.get(path)];
@@ -138,6 +141,7 @@ function SwitchField({ form, field }: FieldViewProps) {
           id={id}
           type="checkbox"
           checked={form.input(field) === true}
+          disabled={field.isLocked}
           onChange={({ target }) => form.set(path, target.checked)}
           {...errorAttributes(id, error)}
         />
@@ -153,14 +157,20 @@ function SwitchField({ form, field }: FieldViewProps) {
   );
 }
 
-/** A switch, and the members of what it switches on. */
-function OptionalFields({ form, field }: { readonly form: Form; readonly field: OptionalField }) {
+interface SwitchedFieldsProps {
+  readonly form: Form;
+  readonly field: SwitchField | OptionalField;
+}
+
+/** A switch, and what it switches on. */
+function SwitchedFields({ form, field }: SwitchedFieldsProps) {
+  const { fields = [] } = field;
   return (
     <>
-      <SwitchField form={form} field={field} />
-      {form.input(field) === true && (
+      <Switch form={form} field={field} />
+      {fields.length > 0 && form.input(field) === true && (
         <div className="form-nested">
-          {field.fields.map((one) => (
+          {fields.map((one) => (
             <FieldView key={one.path} form={form} field={one} />
           ))}
         </div>

@@ -1,4 +1,6 @@
 import type { ReactNode } from 'react';
+import type { CompletionList } from '../editor/code-editor.ts';
+import type { TextLanguage } from '../editor/text-languages.ts';
 import type { Form } from './use-form.ts';
 
 /** Members by name, some of them objects of others: what the API takes and returns. */
@@ -22,6 +24,8 @@ interface CommonField {
   readonly placeholder?: string;
   readonly isRequired?: boolean;
   readonly hasFocus?: boolean;
+  /** Shown, but not to be changed. */
+  readonly isLocked?: boolean;
   /** Shown only then. */
   readonly when?: (form: Form) => boolean;
   /** Which other members change with it, by their paths. */
@@ -50,6 +54,10 @@ export type NumberField = CommonField & {
   readonly unit?: 'ms';
   /** An empty text means null. */
   readonly isNullable?: boolean;
+  /** An empty text means this, which is shown as one: 0 where it stands for no limit. */
+  readonly none?: 0;
+  /** A fraction, or a number below 0, is one too. */
+  readonly isDecimal?: boolean;
 };
 
 export type ListField = CommonField & {
@@ -79,6 +87,8 @@ export type ChoiceField = CommonField & {
   /** One of a few as radios, one of many by a combobox. */
   readonly kind: 'choice';
   readonly choices: readonly Choice[];
+  /** By a combobox, however few there are: as where people add to them. */
+  readonly isSearched?: boolean;
 };
 
 export type SetField = CommonField & {
@@ -95,6 +105,20 @@ export type OptionalField = CommonField & {
   readonly fields: readonly Field[];
   /** What its members begin with. */
   readonly blank: Values;
+};
+
+export type SwitchField = CommonField & {
+  readonly kind: 'switch';
+  /** What it switches on: fields with paths of their own. */
+  readonly fields?: readonly Field[];
+};
+
+export type CodeField = CommonField & {
+  /** A text that a program reads. */
+  readonly kind: 'code';
+  readonly language: TextLanguage;
+  readonly rows?: number;
+  readonly complete?: (text: string, caret: number) => CompletionList;
 };
 
 export type CustomField = CommonField & {
@@ -120,8 +144,10 @@ export type Field =
   | ChoiceField
   | SetField
   | OptionalField
+  | SwitchField
+  | CodeField
   | CustomField
-  | (CommonField & { readonly kind: 'switch' | 'date' | 'color' });
+  | (CommonField & { readonly kind: 'date' | 'color' });
 
 /** Fields under a title; or folded away, or beside each other. */
 export type Part =
@@ -141,7 +167,7 @@ export type Part =
   | { readonly kind: 'row'; readonly parts: readonly Field[] }
   | { readonly kind: 'note'; readonly id: string; readonly note: (form: Form) => ReactNode };
 
-/** Returns the fields of parts, those of optional objects too. */
+/** Returns the fields of parts, those of optional objects and behind switches too. */
 export function fieldsOf(parts: readonly Part[]): readonly Field[] {
   return parts.flatMap((part): readonly Field[] => {
     switch (part.kind) {
@@ -153,6 +179,8 @@ export function fieldsOf(parts: readonly Part[]): readonly Field[] {
         return [];
       case 'optional':
         return [part, ...part.fields];
+      case 'switch':
+        return [part, ...(part.fields ?? [])];
       default:
         return [part];
     }

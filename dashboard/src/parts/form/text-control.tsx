@@ -18,7 +18,7 @@ export function TextControl({ id, text, field, error, onChange }: TextControlPro
     id,
     className: isMono(field) ? 'input mono' : 'input',
     value: isOnce ? '' : text,
-    disabled: isOnce,
+    disabled: isOnce || field.isLocked === true,
     placeholder: field.placeholder,
     autoFocus: field.hasFocus,
     spellCheck: false,
@@ -49,7 +49,7 @@ function isMono(field: Field): boolean {
 function lineAttributes(field: Field): ComponentProps<'input'> {
   switch (field.kind) {
     case 'number':
-      return { inputMode: 'numeric' };
+      return { inputMode: field.isDecimal === true ? 'decimal' : 'numeric' };
     case 'date':
       return { type: 'datetime-local' };
     case 'text':

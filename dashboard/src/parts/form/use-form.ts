@@ -68,25 +68,12 @@ export function useForm(source: FormSource): Form {
   const { run, setRefused, refused, ...saving } = useSaving();
   const draft: Draft = { fields, values, inputs };
   const fieldOf = (path: string): Field | undefined => fields.find((field) => field.path === path);
-  const isFirst = ({ path }: Field, index: number): boolean =>
-    fields.findIndex((one) => one.path === path) === index;
-  const form: Form = {
+  const form: Form = formOf(draft, {
     ...saving,
     parts,
+    prefix,
     isNew,
-    changed: fields.filter(isFirst).filter((field) => isChanged(draft, field)),
-    errors: noErrors,
-    messages: noErrors,
-    refused: new Set(),
-    idOf: ({ id, path }) => prefix + (id ?? path.replaceAll('.', '-')),
-    input: (field) => inputOf(draft, field),
-    value: (path) => {
-      const field = fieldOf(path);
-      const parsed = field && parseInput(draft, field);
-      return parsed !== undefined && 'value' in parsed ? parsed.value : undefined;
-    },
-    saved: (field) => savedValue(draft, field),
-    isShown: (field) => field.when?.(form) !== false && isParentOn(draft, field),
+    refused,
     set: (path, input) => {
       const members = { [path]: input, ...fieldOf(path)?.also?.(input) };
       setInputs((before) => new Map([...before, ...Object.entries(members)]));
@@ -98,11 +85,10 @@ export function useForm(source: FormSource): Form {
       setInputs((before) => without(before, [path, ...others]));
       setRefused((before) => without(before, [path, ...others]));
     },
-    body: {},
     submit: () => {
       if (saving.isBusy || (!isNew && form.changed.length === 0)) return;
-      run(typed.size > 0, async () => {
-        if ((await save(body)) === 'stays') return;
+      run(typedProblems(draft, form).size > 0, async () => {
+        if ((await save(form.body)) === 'stays') return;
         setInputs(new Map());
         // Nobody is there any more to forget it where the form is gone by now.
         keepInputs(name, '', new Map());
@@ -112,10 +98,44 @@ export function useForm(source: FormSource): Form {
       setInputs(new Map());
       run(false);
     },
+  });
+  return form;
+}
+
+/** What is shown of a form, and what can be done with it. */
+interface FormLook extends Pick<
+  Form,
+  'parts' | 'isNew' | 'isBusy' | 'failure' | 'refusals' | 'set' | 'undo' | 'submit' | 'discard'
+> {
+  readonly prefix: string;
+  /** What the service says of what was sent, by path. */
+  readonly refused: ReadonlyMap<string, string>;
+}
+
+/** Makes the form of a draft: what its controls hold, what is wrong with it, and what would be saved. */
+export function formOf(draft: Draft, { prefix, refused, ...look }: FormLook): Form {
+  const { fields } = draft;
+  const isFirst = ({ path }: Field, index: number): boolean =>
+    fields.findIndex((one) => one.path === path) === index;
+  const form: Form = {
+    ...look,
+    changed: fields.filter(isFirst).filter((field) => isChanged(draft, field)),
+    errors: noErrors,
+    messages: noErrors,
+    refused: new Set(),
+    body: {},
+    idOf: ({ id, path }) => prefix + (id ?? path.replaceAll('.', '-')),
+    input: (field) => inputOf(draft, field),
+    value: (path) => {
+      const field = fields.find((one) => one.path === path);
+      const parsed = field && parseInput(draft, field);
+      return parsed !== undefined && 'value' in parsed ? parsed.value : undefined;
+    },
+    saved: (field) => savedValue(draft, field),
+    isShown: (field) => field.when?.(form) !== false && isParentOn(draft, field),
   };
-  const typed = typedProblems(draft, form);
-  const body = bodyOf(draft, form);
-  const placed = withErrors({ ...form, body }, new Map([...refused, ...typed]));
+  const messages = new Map([...refused, ...typedProblems(draft, form)]);
+  const placed = withErrors({ ...form, body: bodyOf(draft, form) }, messages);
   return { ...placed, refused: new Set(placed.errors.keys()) };
 }
 
@@ -212,7 +232,9 @@ function isWithin(path: string, parent: string): boolean {
 
 function isParentOn(draft: Draft, { path }: Field): boolean {
   const parent = draft.fields.find(
-    (field) => field.kind === 'optional' && field.fields.some((one) => one.path === path),
+    (field) =>
+      (field.kind === 'optional' || field.kind === 'switch') &&
+      field.fields?.some((one) => one.path === path) === true,
   );
   return parent === undefined || inputOf(draft, parent) === true;
 }

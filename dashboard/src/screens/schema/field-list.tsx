@@ -4,11 +4,11 @@ import { flushSync } from 'react-dom';
 import type { Collection, Field } from '../../api/client.ts';
 import { Button } from '../../parts/button.tsx';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
+import { TypeIcon } from '../../parts/type-icon.tsx';
 import type { DraftHandle } from './definition-draft.ts';
 import { remainingFields } from './definition-draft.ts';
 import { FieldRow } from './field-row.tsx';
-import { fieldTypes, freeName, newField, type FieldType, withNew } from './new-field.ts';
-import { TypeMark } from './type-mark.tsx';
+import { fieldTypes, freeName, newField, type FieldType, withNew } from './field-types.ts';
 
 interface FieldListProps {
   readonly draft: DraftHandle;
@@ -101,7 +101,7 @@ function AddField({ onAdd, findNext }: AddFieldProps) {
       >
         {fieldTypes.map(({ value: type, label }) => (
           <MenuItem key={type} onSelect={() => onAdd(type)}>
-            <TypeMark type={type} />
+            <TypeIcon field={newField(type, type)} size={15} />
             {label}
           </MenuItem>
         ))}

@@ -7,25 +7,16 @@ import GripVertical from 'lucide-react/icons/grip-vertical';
 import Trash2 from 'lucide-react/icons/trash-2';
 import Undo2 from 'lucide-react/icons/undo-2';
 import type { KeyboardEvent, PointerEvent } from 'react';
-import type { Collection, Field } from '../../api/client.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { errorAttributes } from '../../parts/labelled-field.tsx';
 import { Menu, MenuItem, MenuLine } from '../../parts/menu.tsx';
 import { TypeIcon } from '../../parts/type-icon.tsx';
-import type { DraftHandle } from './definition-draft.ts';
-import { FieldOptions } from './field-options.tsx';
-import { isStandard } from './new-field.ts';
-import { isUniqueOn, withUnique } from './unique-index.ts';
+import { FieldOptions, type FieldOptionsProps } from './field-options.tsx';
+import { isStandard } from './field-types.ts';
+import { isUniqueOn } from './unique-index.ts';
 
-export interface FieldRowProps {
-  readonly field: Field;
-  /** As it is stored; undefined for a new one. */
-  readonly base: Field | undefined;
-  readonly draft: DraftHandle;
-  readonly collections: readonly Collection[];
+interface FieldRowProps extends FieldOptionsProps {
   readonly position: number;
-  /** By the name of the option; those of the whole field under the empty name. */
-  readonly errors: ReadonlyMap<string, string>;
   readonly isDropped: boolean;
   readonly isOpen: boolean;
   readonly isDragged: boolean;
@@ -36,10 +27,8 @@ export interface FieldRowProps {
 }
 
 export function FieldRow(props: FieldRowProps) {
-  const { field, base, draft, collections, errors, isDropped, isDragged } = props;
-  const { next } = draft;
+  const { field, draft, errors, isDropped, isDragged } = props;
   const isOpen = (props.isOpen || [...errors.keys()].some((name) => name !== 'name')) && !isDropped;
-  const hasColumn = field.type !== 'password' && field.name !== 'tokenKey' && field.name !== 'id';
   const optionsId = `${field.id}-options`;
   return (
     <li
@@ -78,20 +67,7 @@ export function FieldRow(props: FieldRowProps) {
       <FieldErrors field={field} errors={errors} />
       {isOpen && (
         <div id={optionsId}>
-          <FieldOptions
-            field={field}
-            base={base}
-            collection={next}
-            collections={collections}
-            isUnique={isUniqueOn(next, field.name)}
-            onUnique={
-              hasColumn
-                ? (isUnique) => draft.change({ indexes: withUnique(next, field.name, isUnique) })
-                : undefined
-            }
-            errorOf={(option) => errors.get(option)}
-            onChange={draft.changeField}
-          />
+          <FieldOptions {...props} />
         </div>
       )}
     </li>
@@ -213,10 +189,10 @@ function RowMenu({ field, draft, position, onMove, onCopy }: FieldRowProps) {
   );
 }
 
-/** What is wrong with the name, and with what has no control of its own. */
-function FieldErrors({ field, errors }: { readonly field: Field; readonly errors: FieldRowProps['errors'] }) {
+/** What is wrong with the name, and with the whole field. */
+function FieldErrors({ field, errors }: Pick<FieldRowProps, 'field' | 'errors'>) {
   return [...errors]
-    .filter(([option]) => option === 'name' || option === '' || !(option in field) || option === 'id')
+    .filter(([option]) => option === 'name' || option === '')
     .map(([option, message]) => (
       <p
         key={option}

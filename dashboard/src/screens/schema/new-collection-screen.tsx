@@ -10,12 +10,12 @@ import { Bar } from '../../parts/bar.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Key } from '../../parts/key.tsx';
 import { UnlessLocked } from '../../parts/lock.tsx';
+import { Picker } from '../../parts/form/picker.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { PlaceholderLines } from '../../parts/placeholder-lines.tsx';
 import { showToast } from '../../parts/toast.tsx';
 import { type DraftHandle, toCheckedInput, toNewInput, useDefinitionDraft } from './definition-draft.ts';
-import { newField, withNew } from './new-field.ts';
-import { Segments } from './option-controls.tsx';
+import { newField, withNew } from './field-types.ts';
 import { firstTest, RuleTester, type TestSearch } from './rule-tester.tsx';
 import { SchemaForm } from './schema-form.tsx';
 
@@ -77,17 +77,13 @@ function NewCollection({ scaffolds, collections }: NewCollectionProps) {
               isNew
               onTest={(name) => void openTest(name)}
             >
-              <div className="field" role="group" aria-label="Type">
-                <span className="field-label">Type</span>
-                <div>
-                  <Segments
-                    label="Type of the collection"
-                    value={draft.next.type}
-                    choices={collectionTypes}
-                    onChange={(type) => draft.change(retyped(draft.next, withDates(scaffolds[type])))}
-                  />
-                </div>
-              </div>
+              <Picker
+                id="collection-type"
+                label="Type"
+                value={draft.next.type}
+                choices={collectionTypes}
+                onChange={(type) => draft.change(retyped(draft.next, withDates(scaffolds[type])))}
+              />
             </SchemaForm>
           </div>
         </div>

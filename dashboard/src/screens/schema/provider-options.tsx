@@ -5,11 +5,13 @@ import { collectionsQuery } from '../../api/collections.ts';
 import { changeCollection } from '../../api/definitions.ts';
 import type { Schemas } from '../../api/schema.ts';
 import { Button } from '../../parts/button.tsx';
+import { Combobox } from '../../parts/combobox.tsx';
+import type { Field } from '../../parts/form/field.ts';
+import { PartViews } from '../../parts/form/form-view.tsx';
+import { useBoundForm } from '../../parts/form/use-bound-form.ts';
 import { LabelledField } from '../../parts/labelled-field.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
-import { PasswordInput } from '../../parts/password-input.tsx';
 import { showToast } from '../../parts/toast.tsx';
-import { FlagOption, TextOption } from './option-controls.tsx';
 
 type Provider = Schemas['OAuth2Provider'] & { readonly clientSecret?: string };
 
@@ -23,72 +25,76 @@ const providersQuery = queryOptions({
 export function ProviderOptions({ collection }: { readonly collection: Collection }) {
   const { data: known = [] } = useQuery(providersQuery);
   const { draft, error, isBusy, change, save } = useProviders(collection);
-  if (draft === undefined) return null;
-  const { enabled, providers } = draft;
-  const errors = error instanceof Failure ? error.fields : new Map<string, string>();
+  const errors = errorsBelow('oauth2', error instanceof Failure ? error.fields : new Map());
+  const form = useBoundForm({
+    parts: [{ kind: 'switch', path: 'enabled', label: 'Enabled' }],
+    values: draft,
+    prefix: 'providers-',
+    errors: new Map([...errors].filter(([path]) => path === 'enabled')),
+    onChange: change,
+  });
+  const { providers } = draft;
+  const setProviders = (next: readonly Provider[]): void => change({ ...draft, providers: next });
   const left = known.filter(({ name }) => providers.every((one) => one.name !== name));
-  const set = (name: string, members: Partial<Provider>): void =>
-    change({ providers: providers.map((one) => (one.name === name ? { ...one, ...members } : one)) });
   return (
-    <>
+    <div className="form-folded">
       {error !== undefined && <FailureNotice error={error} />}
-      <FlagOption
-        label="Enabled"
-        value={enabled}
-        error={errors.get('oauth2.enabled')}
-        onChange={(isOn) => change({ enabled: isOn })}
-      />
+      <PartViews form={form} parts={form.parts} />
       {providers.map((provider, index) => (
         <ProviderFields
           key={provider.name}
           provider={provider}
           title={known.find(({ name }) => name === provider.name)?.displayName ?? provider.name}
-          errorOf={(member) => errors.get(`oauth2.providers.${index}.${member}`)}
-          onChange={(members) => set(provider.name, members)}
-          onRemove={() => change({ providers: providers.filter(({ name }) => name !== provider.name) })}
+          errors={errorsBelow(`providers.${index}`, errors)}
+          onChange={(next) => setProviders(providers.with(index, next))}
+          onRemove={() => setProviders(providers.toSpliced(index, 1))}
         />
       ))}
       <LabelledField id="provider-new" label="Add a provider">
-        <select
+        <Combobox
           id="provider-new"
-          className="input"
+          label="Add a provider"
           value=""
-          onChange={(event) => change({ providers: [...providers, newProvider(event.target.value)] })}
-        >
-          <option value="">Choose…</option>
-          {left.map(({ name, displayName }) => (
-            <option key={name} value={name}>
-              {name.startsWith('oidc') ? `OpenID Connect (${name})` : displayName}
-            </option>
-          ))}
-        </select>
+          choices={left.map(({ name, displayName }) => ({
+            value: name,
+            label: name.startsWith('oidc') ? `OpenID Connect (${name})` : displayName,
+          }))}
+          onChange={(name) => setProviders([...providers, newProvider(name)])}
+        />
       </LabelledField>
       <div>
         <Button tone="primary" disabled={isBusy} onClick={() => void save()}>
           Save providers
         </Button>
       </div>
-    </>
+    </div>
   );
 }
 
-interface ProviderDraft {
-  readonly enabled: boolean;
-  readonly providers: readonly Provider[];
+/** What is wrong below a path, by the rest of each. */
+function errorsBelow(path: string, errors: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  const prefix = `${path}.`;
+  return new Map(
+    [...errors]
+      .filter(([name]) => name.startsWith(prefix))
+      .map(([name, message]) => [name.slice(prefix.length), message]),
+  );
 }
+
+type ProviderDraft = Readonly<{ enabled: boolean; providers: readonly Provider[] }>;
 
 function useProviders({ id, oauth2 }: Collection) {
   const queries = useQueryClient();
   const [changed, setChanged] = useState<ProviderDraft>();
   const [error, setError] = useState<unknown>();
   const [isBusy, setIsBusy] = useState(false);
-  const draft: ProviderDraft | undefined = changed ?? oauth2;
+  const { enabled, providers } = changed ?? oauth2 ?? { enabled: false, providers: [] };
+  const draft: ProviderDraft = { enabled, providers };
   const save = async (): Promise<void> => {
-    if (draft === undefined) return;
     setIsBusy(true);
     setError(undefined);
     try {
-      await changeCollection(id, { oauth2: { enabled: draft.enabled, providers: draft.providers } });
+      await changeCollection(id, { oauth2: draft });
       await queries.invalidateQueries({ queryKey: collectionsQuery.queryKey });
       setChanged(undefined);
       showToast('Saved.');
@@ -98,11 +104,7 @@ function useProviders({ id, oauth2 }: Collection) {
       setIsBusy(false);
     }
   };
-  const change = (members: Partial<ProviderDraft>): void => {
-    if (draft === undefined) return;
-    setChanged({ enabled: draft.enabled, providers: draft.providers, ...members });
-  };
-  return { draft, error, isBusy, change, save };
+  return { draft, error, isBusy, change: setChanged, save };
 }
 
 function newProvider(name: string): Provider {
@@ -110,57 +112,45 @@ function newProvider(name: string): Provider {
   return { name, ...none, pkce: null, extra: {} };
 }
 
+const fields: readonly Field[] = [
+  { kind: 'text', path: 'clientId', label: 'Client ID', isMono: true },
+  {
+    kind: 'secret',
+    path: 'clientSecret',
+    label: 'Client secret',
+    help: 'Never shown. Leave empty to keep the stored value.',
+  },
+];
+
+const fieldsOfIssuer: readonly Field[] = [
+  { kind: 'text', path: 'extra.issuer', label: 'Issuer', placeholder: 'https://login.example.com' },
+  { kind: 'text', path: 'displayName', label: 'Name shown' },
+];
+
 interface ProviderFieldsProps {
   readonly provider: Provider;
   readonly title: string;
-  readonly errorOf: (member: string) => string | undefined;
-  readonly onChange: (members: Partial<Provider>) => void;
+  readonly errors: ReadonlyMap<string, string>;
+  readonly onChange: (provider: Provider) => void;
   readonly onRemove: () => void;
 }
 
-function ProviderFields({ provider, title, errorOf, onChange, onRemove }: ProviderFieldsProps) {
-  const { name, clientId, clientSecret = '', displayName, extra } = provider;
-  const secretId = `${name}-secret`;
+function ProviderFields({ provider, title, errors, onChange, onRemove }: ProviderFieldsProps) {
+  const isIssuer = provider.name.startsWith('oidc');
+  const form = useBoundForm({
+    parts: isIssuer ? [...fieldsOfIssuer, ...fields] : fields,
+    values: provider,
+    prefix: `${provider.name}-`,
+    // Without an issuer the service wants the URLs that it would name.
+    errors: new Map(
+      [...errors].map(([path, message]) => [path.replace(/^authURL$/, 'extra.issuer'), message]),
+    ),
+    onChange,
+  });
   return (
     <fieldset className="schema-panel">
       <legend>{title}</legend>
-      {name.startsWith('oidc') && (
-        <>
-          <TextOption
-            label="Issuer"
-            placeholder="https://login.example.com"
-            value={extra.issuer ?? ''}
-            error={errorOf('extra.issuer') ?? errorOf('authURL')}
-            onChange={(issuer) => onChange({ extra: issuer === '' ? {} : { issuer } })}
-          />
-          <TextOption
-            label="Name shown"
-            value={displayName}
-            error={errorOf('displayName')}
-            onChange={(text) => onChange({ displayName: text })}
-          />
-        </>
-      )}
-      <TextOption
-        label="Client ID"
-        isMono
-        value={clientId}
-        error={errorOf('clientId')}
-        onChange={(text) => onChange({ clientId: text })}
-      />
-      <LabelledField
-        id={secretId}
-        label="Client secret"
-        help="Never shown. Leave empty to keep the stored value."
-        error={errorOf('clientSecret')}
-      >
-        <PasswordInput
-          id={secretId}
-          autoComplete="new-password"
-          value={clientSecret}
-          onChange={(event) => onChange({ clientSecret: event.target.value })}
-        />
-      </LabelledField>
+      <PartViews form={form} parts={form.parts} />
       <div>
         <Button tone="danger" onClick={onRemove}>
           Remove {title}

@@ -1,24 +1,25 @@
 import { useQuery } from '@tanstack/react-query';
-import { useId, useState } from 'react';
+import { useState } from 'react';
 import { call, client, type Collection, type RecordModel } from '../../api/client.ts';
 import { presentableFields } from '../../api/collections.ts';
-import { LabelledField } from '../../parts/labelled-field.tsx';
+import { recordsByIdQuery } from '../../api/records.ts';
+import { Combobox } from '../../parts/combobox.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 
 interface RecordPickerProps {
+  readonly id: string;
   readonly label: string;
   readonly collection: Collection;
   readonly value: string;
   readonly onChange: (id: string) => void;
 }
 
-const shownCount = 6;
+const shownCount = 20;
 
 /** One record of a collection, found by its id or by what stands for it. */
-export function RecordPicker({ label, collection, value, onChange }: RecordPickerProps) {
-  const id = useId();
+export function RecordPicker({ id, label, collection, value, onChange }: RecordPickerProps) {
   const [text, setText] = useState('');
-  const { data, error } = useQuery({
+  const { data: found = [], error } = useQuery({
     queryKey: ['records', collection.name, 'pick', text],
     queryFn: async ({ signal }) => {
       const filter = searchFilter(collection, text);
@@ -28,54 +29,33 @@ export function RecordPicker({ label, collection, value, onChange }: RecordPicke
         sort: '-@rowid',
         ...(filter !== '' && { filter }),
       };
-      const answer = await call('GET /api/collections/{collection}/records', {
-        path: { collection: collection.name },
-        query,
-        signal,
-      });
-      return answer.items;
+      const path = { collection: collection.name };
+      return (await call('GET /api/collections/{collection}/records', { path, query, signal })).items;
     },
     placeholderData: (before) => before,
   });
-  const items = data ?? [];
+  const { data: [chosen] = [] } = useQuery({
+    ...recordsByIdQuery(collection.name, [value]),
+    enabled: value !== '',
+  });
+  const isFound = found.some((record) => record.id === value);
+  const records = chosen === undefined || isFound || text !== '' ? found : [chosen, ...found];
   return (
-    <LabelledField id={id} label={label}>
-      <input
+    <>
+      <Combobox
         id={id}
-        className="input"
-        placeholder={`Search in ${collection.name}`}
-        value={text}
-        autoComplete="off"
-        spellCheck={false}
-        onChange={(event) => setText(event.target.value)}
+        label={label}
+        value={value}
+        choices={records.map((record) => ({
+          value: record.id,
+          label: labelOf(collection, record),
+          note: record.id,
+        }))}
+        onText={setText}
+        onChange={onChange}
       />
       {error !== null && <FailureNotice error={error} />}
-      <div className="picker" role="radiogroup" aria-label={label}>
-        {items.map((record) => (
-          <button
-            key={record.id}
-            type="button"
-            role="radio"
-            aria-checked={record.id === value}
-            className="picker-item"
-            onClick={() => onChange(record.id)}
-          >
-            <span className="cut">{labelOf(collection, record)}</span>
-            <span className="mono faint">{record.id}</span>
-          </button>
-        ))}
-        {data !== undefined && items.length === 0 && (
-          <p className="soft picker-none">
-            {text === '' ? `${collection.name} has no records yet.` : 'No results.'}
-          </p>
-        )}
-        {value !== '' && !items.some((record) => record.id === value) && (
-          <p className="soft picker-none">
-            Chosen: <span className="mono">{value}</span>
-          </p>
-        )}
-      </div>
-    </LabelledField>
+    </>
   );
 }
 

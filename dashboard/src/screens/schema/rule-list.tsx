@@ -11,9 +11,10 @@ import {
   signedInRule,
 } from '../../api/definitions.ts';
 import { Button } from '../../parts/button.tsx';
+import type { Choice } from '../../parts/form/field.ts';
+import { Segments } from '../../parts/radio-list.tsx';
 import { RuleMark } from '../../parts/rule-mark.tsx';
 import { type DraftHandle, toCheckedInput } from './definition-draft.ts';
-import { type Choice, Segments } from './option-controls.tsx';
 import { RuleInput } from './rule-input.tsx';
 
 const meanings: Readonly<Record<RuleName, string>> = {
@@ -95,7 +96,9 @@ function Rule(props: RuleProps) {
       <div className="rule-head">
         <RuleMark kind={mode} />
         <h3 id={`${id}-title`}>{title}</h3>
-        <Segments label={`${title}: who`} value={mode} choices={choices} onChange={choose} />
+        <div role="radiogroup" aria-label={`${title}: who`}>
+          <Segments choices={choices} value={mode} onChange={choose} />
+        </div>
         <Button tone="quiet" onClick={onTest} aria-label={`Test as… ${title}`}>
           <FlaskConical size={14} aria-hidden />
           Test as…
@@ -126,7 +129,7 @@ function Rule(props: RuleProps) {
   );
 }
 
-function choicesOf(name: RuleName): readonly Choice<Mode>[] {
+function choicesOf(name: RuleName): readonly (Choice & { readonly value: Mode })[] {
   const expression = { value: 'expression', label: 'Expression' } as const;
   if (name === 'authRule')
     return [{ value: 'locked', label: 'Nobody' }, { value: 'public', label: 'Every account' }, expression];
@@ -147,7 +150,7 @@ function useFocusOnce(isFocused: boolean) {
     if (!isFocused) return;
     block.current?.scrollIntoView({ block: 'center' });
     const control = (selector: string) => block.current?.querySelector<HTMLElement>(selector);
-    (control('textarea, .editor') ?? control('[aria-checked="true"]'))?.focus();
+    (control('textarea, .editor') ?? control(':checked'))?.focus();
   }, [isFocused]);
   return block;
 }

@@ -2,11 +2,10 @@ import { useMutation } from '@tanstack/react-query';
 import CircleCheck from 'lucide-react/icons/circle-check';
 import CircleX from 'lucide-react/icons/circle-x';
 import X from 'lucide-react/icons/x';
-import { useEffect, useEffectEvent, useId, useRef, useState } from 'react';
+import { useEffect, useEffectEvent, useRef, useState } from 'react';
 import type { Collection } from '../../api/client.ts';
 import {
   type CollectionInput,
-  isRuleName,
   newestRecord,
   ruleKind,
   type RuleName,
@@ -16,13 +15,14 @@ import {
   type RuleVerdict,
   testRule,
 } from '../../api/definitions.ts';
+import { choicesOf } from '../../api/members-of.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
-import { Combobox } from '../../parts/combobox.tsx';
+import type { Field, Part } from '../../parts/form/field.ts';
+import { PartViews } from '../../parts/form/form-view.tsx';
+import { useBoundForm } from '../../parts/form/use-bound-form.ts';
 import { Key } from '../../parts/key.tsx';
-import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
 import { FailureNotice, Notice } from '../../parts/notice.tsx';
 import { RecordPicker } from './record-picker.tsx';
-import { Segments } from './option-controls.tsx';
 
 /** Whom and what a rule is tested with. The address holds it, so that a link shows the same test. */
 export interface TestSearch {
@@ -89,10 +89,7 @@ export function RuleTester(props: RuleTesterProps) {
       </header>
       <div className="drawer-body">
         <div className="drawer-form">
-          <RuleChoice {...props} />
-          <CallerChoice {...props} />
-          {definition === undefined && <RecordChoice {...props} />}
-          <BodyInput {...props} body={body} error={bodyError} onChange={setBody} />
+          <Inputs {...props} body={body} error={bodyError} onBody={setBody} />
           {test.error !== null && <FailureNotice error={test.error} />}
           {test.data !== undefined && test.error === null && (
             <Verdict
@@ -115,136 +112,143 @@ export function RuleTester(props: RuleTesterProps) {
   );
 }
 
-function RuleChoice({ name, rule, collection, search, onSearch }: RuleTesterProps) {
-  const id = useId();
-  return (
-    <LabelledField id={id} label="Rule">
-      <Combobox
-        label="Rule"
-        value={name}
-        choices={rulesOf(collection).map((one) => ({ value: one, label: ruleTitles[one] }))}
-        onChange={(value) => {
-          if (isRuleName(value)) onSearch({ ...search, test: value });
-        }}
-      />
-      <pre className="rule-text" tabIndex={0} aria-label="Text of the rule">
-        {rule === null ? 'Superusers only' : rule === '' ? 'Everyone' : rule}
-      </pre>
-    </LabelledField>
-  );
-}
+/** What is chosen and typed, as the form has it. */
+type Chosen = Readonly<{
+  test: RuleName;
+  caller: 'guest' | 'account' | 'superuser';
+  owner: string;
+  account: string;
+  place: 'new' | 'stored';
+  record: string;
+  body: string;
+}>;
 
-function CallerChoice({ collections, search, onSearch }: RuleTesterProps) {
-  const accounts = collections.filter(({ type, system }) => type === 'auth' && !system);
-  const [owner = '', account = ''] = (search.as ?? '').split('/');
-  const chosen = accounts.find(({ id }) => id === owner);
-  const [first] = accounts;
-  const kind = chosen !== undefined ? 'account' : search.as === 'superuser' ? 'superuser' : 'guest';
-  const set = (as: string): void => onSearch(withMember(search, 'as', as));
-  const id = useId();
-  return (
-    <>
-      <div className="field" role="group" aria-label="Caller">
-        <span className="field-label">Caller</span>
-        <div>
-          <Segments
-            label="Caller"
-            value={kind}
-            choices={[
-              { value: 'guest', label: 'Guest' },
-              ...(first === undefined ? [] : [{ value: 'account' as const, label: 'Account' }]),
-              { value: 'superuser', label: 'Superuser' },
-            ]}
-            onChange={(next) =>
-              set(next === 'account' ? `${first?.id ?? ''}/` : next === 'superuser' ? 'superuser' : '')
-            }
-          />
-        </div>
-      </div>
-      {chosen !== undefined && accounts.length > 1 && (
-        <LabelledField id={id} label="Of the collection">
-          <Combobox
-            id={id}
-            label="Of the collection"
-            value={chosen.id}
-            choices={accounts.map((one) => ({ value: one.id, label: one.name }))}
-            onChange={(value) => set(`${value}/`)}
-          />
-        </LabelledField>
-      )}
-      {chosen !== undefined && (
-        <RecordPicker
-          key={chosen.id}
-          label="Account"
-          collection={chosen}
-          value={account}
-          onChange={(next) => set(`${chosen.id}/${next}`)}
-        />
-      )}
-    </>
-  );
-}
-
-function RecordChoice({ collection, search, onSearch }: RuleTesterProps) {
-  const isStored = search.on !== undefined;
-  return (
-    <>
-      <div className="field" role="group" aria-label="Record">
-        <span className="field-label">Record</span>
-        <div>
-          <Segments
-            label="Record"
-            value={isStored ? 'stored' : 'new'}
-            choices={[
-              { value: 'new', label: 'A new one' },
-              { value: 'stored', label: 'A stored one' },
-            ]}
-            // A blank stands for one that is still to be chosen.
-            onChange={(next) => onSearch(withMember(search, 'on', next === 'stored' ? ' ' : ''))}
-          />
-        </div>
-      </div>
-      {isStored && (
-        <RecordPicker
-          label="Stored record"
-          collection={collection}
-          value={search.on.trim()}
-          onChange={(id) => onSearch(withMember(search, 'on', id))}
-        />
-      )}
-    </>
-  );
-}
-
-interface BodyInputProps extends RuleTesterProps {
+interface InputsProps extends RuleTesterProps {
   readonly body: string;
   readonly error: string | undefined;
-  readonly onChange: (text: string) => void;
+  readonly onBody: (text: string) => void;
 }
 
-/** The members of a new record, or what an update would change. */
-function BodyInput({ name, search, body, error, onChange }: BodyInputProps) {
-  const id = useId();
-  const isStored = search.on !== undefined;
-  if (isStored && name !== 'updateRule') return null;
-  return (
-    <LabelledField
-      id={id}
-      label={isStored ? 'What is changed' : 'Its fields'}
-      help="JSON, as the request sends it."
-      error={error}
-    >
-      <textarea
-        id={id}
-        className="input mono"
-        rows={4}
-        value={body}
-        placeholder={'{ "title": "First" }'}
-        spellCheck={false}
-        onChange={(event) => onChange(event.target.value)}
-        {...errorAttributes(id, error)}
+/** As whom the rule is tested, on which record, and with what. */
+function Inputs(props: InputsProps) {
+  const { name, collection, collections, search, body, error, onSearch, onBody } = props;
+  const [owner = '', account = ''] = (search.as ?? '').split('/');
+  const accounts = collections.filter(({ type, system }) => type === 'auth' && !system);
+  const values: Chosen = {
+    test: name,
+    caller: accounts.some(({ id }) => id === owner)
+      ? 'account'
+      : search.as === 'superuser'
+        ? 'superuser'
+        : 'guest',
+    owner,
+    account,
+    place: search.on === undefined ? 'new' : 'stored',
+    record: search.on?.trim() ?? '',
+    body,
+  };
+  const change = (next: Chosen): void => {
+    onBody(next.body);
+    const chosen = next.owner === '' || next.caller !== values.caller ? (accounts[0]?.id ?? '') : next.owner;
+    const account = next.owner === owner && next.caller === values.caller ? next.account : '';
+    const as = { guest: '', superuser: 'superuser', account: `${chosen}/${account}` }[next.caller];
+    // A blank stands for one that is still to be chosen.
+    const on = next.place === 'stored' ? next.record || ' ' : '';
+    const after = { test: next.test, ...(as !== '' && { as }), ...(on !== '' && { on }) };
+    if (JSON.stringify(after) !== JSON.stringify(search)) onSearch(after);
+  };
+  const form = useBoundForm({
+    parts: partsOf(props, { accounts, collection, values }),
+    values,
+    prefix: 'test-',
+    errors: new Map(error === undefined ? [] : [['body', error]]),
+    onChange: change,
+  });
+  return <PartViews form={form} parts={form.parts} />;
+}
+
+interface Situation {
+  readonly accounts: readonly Collection[];
+  readonly collection: Collection;
+  readonly values: Chosen;
+}
+
+function partsOf({ rule, definition }: RuleTesterProps, situation: Situation): readonly Part[] {
+  const { accounts, collection, values } = situation;
+  const { caller, owner, place, test } = values;
+  const account = caller === 'account' ? accounts.find(({ id }) => id === owner) : undefined;
+  const isStored = place === 'stored';
+  return [
+    {
+      kind: 'choice',
+      path: 'test',
+      label: 'Rule',
+      isSearched: true,
+      choices: rulesOf(collection).map((one) => ({ value: one, label: ruleTitles[one] })),
+    },
+    { kind: 'note', id: 'rule', note: () => <RuleText rule={rule} /> },
+    {
+      kind: 'choice',
+      path: 'caller',
+      label: 'Caller',
+      choices: callers.filter(({ value }) => value !== 'account' || accounts.length > 0),
+    },
+    {
+      kind: 'choice',
+      path: 'owner',
+      label: 'Of the collection',
+      isSearched: true,
+      choices: accounts.map(({ id, name }) => ({ value: id, label: name })),
+      when: () => account !== undefined && accounts.length > 1,
+    },
+    ...(account === undefined ? [] : [recordField('account', 'Account', account)]),
+    {
+      kind: 'choice',
+      path: 'place',
+      label: 'Record',
+      choices: [
+        { value: 'new', label: 'A new one' },
+        { value: 'stored', label: 'A stored one' },
+      ],
+      when: () => definition === undefined,
+    },
+    ...(isStored ? [recordField('record', 'Stored record', collection)] : []),
+    {
+      kind: 'code',
+      path: 'body',
+      language: 'json',
+      rows: 4,
+      // The members of a new record, or what an update would change.
+      label: isStored ? 'What is changed' : 'Its fields',
+      help: 'JSON, as the request sends it.',
+      placeholder: '{ "title": "First" }',
+      when: () => !isStored || test === 'updateRule',
+    },
+  ];
+}
+
+const callers = choicesOf<Chosen['caller']>({ guest: 'Guest', account: 'Account', superuser: 'Superuser' });
+
+function recordField(path: string, label: string, collection: Collection): Field {
+  return {
+    kind: 'custom',
+    path,
+    label,
+    control: ({ id, input, onChange }) => (
+      <RecordPicker
+        key={collection.id}
+        {...{ id, label, collection, onChange }}
+        value={typeof input === 'string' ? input : ''}
       />
-    </LabelledField>
+    ),
+  };
+}
+
+function RuleText({ rule }: Pick<RuleTesterProps, 'rule'>) {
+  return (
+    <pre className="rule-text" tabIndex={0} aria-label="Text of the rule">
+      {rule === null ? 'Superusers only' : rule === '' ? 'Everyone' : rule}
+    </pre>
   );
 }
 
@@ -368,11 +372,6 @@ function toTest({ name, rule, search, members }: Test): TestInput {
 /** True as long as an account or a record is to be chosen. */
 function isIncomplete({ as = '', on }: TestSearch): boolean {
   return as.endsWith('/') || (on !== undefined && on.trim() === '');
-}
-
-function withMember(search: TestSearch, name: 'as' | 'on', value: string): TestSearch {
-  const { [name]: _before, ...others } = search;
-  return value === '' ? others : { ...others, [name]: value };
 }
 
 function parseMembers(text: string): Readonly<Record<string, unknown>> | undefined {

@@ -213,7 +213,7 @@ function useAccountCollection() {
       label="Accounts of"
       choices={all.map((one) => ({ value: one.name, label: one.name }))}
       value={collection?.name}
-      onChange={(next) => set({ collection: String(next) })}
+      onChange={(next) => set({ collection: next })}
     />
   );
   return { collection, picker };
