@@ -24,7 +24,6 @@ export interface MadeDashboard {
 const lazyParts = [
   'audit-log',
   'backup-words',
-  'combobox',
   'complete-rule',
   'data-table',
   'delivery-table',
