@@ -45,7 +45,8 @@ export async function startStage(t: TestContext): Promise<BrowserStage> {
   // First, as what is to be done after a test is done in the order of its registration: a server that goes away is an error of a page.
   const pages = watchPages(t);
   const data = temporaryFolder(t);
-  const { url, process: server } = await serveMain(t, data);
+  // A busy machine takes longer for large tables than a service in production should.
+  const { url, process: server } = await serveMain(t, data, { flags: ['--query-timeout', '10'] });
   const { msg } = await server.waitForLog(/in a browser/);
   const [setupLink = ''] = /http\S+#\S+/.exec(String(msg)) ?? [];
   const pb = new PocketBase(url);
