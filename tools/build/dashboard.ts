@@ -33,6 +33,7 @@ const lazyParts = [
   'form/',
   'key-fields',
   'log-filters',
+  'mail-templates',
   'plot',
   'resend',
   'secret-once',

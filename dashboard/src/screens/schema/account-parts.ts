@@ -1,6 +1,6 @@
 import type { Collection } from '../../api/client.ts';
-import type { CompletionList } from '../../parts/editor/code-editor.ts';
 import type { Field, Part } from '../../parts/form/field.ts';
+import { mailTemplates, templateFields } from '../../parts/mail-templates.ts';
 import { isUniqueOn } from './unique-index.ts';
 
 /** How accounts sign in: what stands above the providers. */
@@ -48,7 +48,7 @@ function identityNames(collection: Collection): readonly string[] {
 }
 
 /** What follows below the providers. */
-export function accountParts({ fields }: Collection, ruleOfSecondFactor: Field): readonly Part[] {
+export function accountParts(collection: Collection, ruleOfSecondFactor: Field): readonly Part[] {
   return [
     {
       kind: 'switch',
@@ -74,7 +74,11 @@ export function accountParts({ fields }: Collection, ruleOfSecondFactor: Field):
       title: 'Token lifetimes',
       parts: Object.entries(tokens).map(([name, label]) => duration(`${name}.duration`, label)),
     },
-    ...templates.map((template) => mailPart(template, fields)),
+    ...mailTemplates.map((template): Part => ({
+      kind: 'fold',
+      title: `Mail: ${template.label}`,
+      parts: templateFields(template, collection),
+    })),
   ];
 }
 
@@ -88,50 +92,4 @@ const tokens = {
 
 function duration(path: string, label: string): Field {
   return { kind: 'duration', path, label };
-}
-
-interface Template {
-  readonly path: string;
-  readonly title: string;
-  /** What only this mail is filled with. */
-  readonly names: readonly string[];
-}
-
-const templates: readonly Template[] = [
-  { path: 'verificationTemplate', title: 'Verification of an address', names: ['TOKEN'] },
-  { path: 'resetPasswordTemplate', title: 'Reset of a password', names: ['TOKEN'] },
-  { path: 'confirmEmailChangeTemplate', title: 'Change of an address', names: ['TOKEN'] },
-  { path: 'otp.emailTemplate', title: 'One-time password', names: ['OTP', 'OTP_ID'] },
-  { path: 'authAlert.emailTemplate', title: 'Sign-in from somewhere new', names: ['ALERT_INFO'] },
-];
-
-function mailPart({ path, title, names }: Template, fields: Collection['fields']): Part {
-  const filled = ['APP_NAME', 'APP_URL', ...names].map((name) => `{${name}}`);
-  const values = fields.filter(({ hidden }) => !hidden).map(({ name }) => `{RECORD:${name}}`);
-  return {
-    kind: 'fold',
-    title: `Mail: ${title}`,
-    parts: [
-      { kind: 'text', path: `${path}.subject`, label: 'Subject' },
-      {
-        kind: 'code',
-        language: 'html',
-        rows: 4,
-        path: `${path}.body`,
-        label: 'Text, in HTML',
-        help: `${filled.join(', ')} and {RECORD:name} are filled in.`,
-        complete: (text, caret) => completePlaceholder([...filled, ...values], text, caret),
-      },
-    ],
-  };
-}
-
-/** Behind a brace: what is filled in. */
-function completePlaceholder(names: readonly string[], text: string, caret: number): CompletionList {
-  const [word = ''] = /\{[\w:]*$/.exec(text.slice(0, caret)) ?? [];
-  const matches = names.filter((name) => word !== '' && name.startsWith(word));
-  // The editor closes the brace when it is typed.
-  const isClosed = text[caret] === '}';
-  const items = matches.map((name) => ({ text: isClosed ? name.slice(0, -1) : name, hint: 'filled in' }));
-  return { from: caret - word.length, items };
 }

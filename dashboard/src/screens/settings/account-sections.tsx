@@ -6,9 +6,9 @@ import type { Part } from '../../parts/form/field.ts';
 import { FormView } from '../../parts/form/form-view.tsx';
 import { Picker } from '../../parts/form/picker.tsx';
 import { type Form, useForm } from '../../parts/form/use-form.ts';
+import { mailTemplates, templateFields } from '../../parts/mail-templates.ts';
 import { Notice } from '../../parts/notice.tsx';
 import { showToast } from '../../parts/toast.tsx';
-import { commonPlaceholders, mailTemplates } from './mail-templates.ts';
 import { useSectionSearch } from './settings-form.tsx';
 
 /** How accounts sign in, and how long what they get is good for. */
@@ -71,8 +71,8 @@ const accounts: readonly Part[] = [
           { path: 'mfa.duration', kind: 'duration', label: 'Time for the second one' },
           {
             path: 'mfa.rule',
-            kind: 'text',
-            isMono: true,
+            kind: 'code',
+            language: 'filter',
             label: 'Only for accounts that match',
             help: 'A rule. Empty: for all.',
           },
@@ -141,38 +141,14 @@ interface TemplateFormProps {
 
 function TemplateForm({ collection, path, placeholders }: TemplateFormProps) {
   const form = useCollectionForm(path, collection, [
-    {
-      kind: 'group',
-      title: 'Template',
-      parts: [
-        { path: `${path}.subject`, kind: 'text', label: 'Subject' },
-        {
-          path: `${path}.body`,
-          kind: 'text',
-          isMono: true,
-          rows: 10,
-          label: 'Body',
-          aside: 'HTML',
-          help: 'A plain-text version is generated.',
-        },
-      ],
-    },
+    { kind: 'group', title: 'Template', parts: templateFields({ path, placeholders }, collection) },
   ]);
   // The switch of a mail is beside its template.
   const { otp, authAlert } = collection;
   const isOff =
     (path.startsWith('otp.') && otp?.enabled !== true) ||
     (path.startsWith('authAlert.') && authAlert?.enabled !== true);
-  return (
-    <FormView form={form} action="Save" lead={isOff && <MailIsOff collection={collection.name} />}>
-      <p className="field-help">
-        Filled in:{' '}
-        {[...placeholders, ...commonPlaceholders].map((name) => (
-          <code key={name} className="settings-code">{`{${name}}`}</code>
-        ))}
-      </p>
-    </FormView>
-  );
+  return <FormView form={form} action="Save" lead={isOff && <MailIsOff collection={collection.name} />} />;
 }
 
 function MailIsOff({ collection }: { readonly collection: string }) {

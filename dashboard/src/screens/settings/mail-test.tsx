@@ -8,7 +8,7 @@ import { FormView } from '../../parts/form/form-view.tsx';
 import { Group } from '../../parts/form/group.tsx';
 import { useForm } from '../../parts/form/use-form.ts';
 import { Notice } from '../../parts/notice.tsx';
-import { mailTemplates } from './mail-templates.ts';
+import { mailTemplates } from '../../parts/mail-templates.ts';
 
 /** Sends one of the mails, with values that are made up. */
 export function MailTest({ isChanged }: { readonly isChanged: boolean }) {
