@@ -50,11 +50,20 @@ export function ViewQuery({ draft, collections, error }: ViewQueryProps) {
               </li>
             ))}
           </ul>
-          <JsonView value={result.sample} />
+          <JsonView value={result.sample.map(toRow)} />
         </>
       )}
     </>
   );
+}
+
+/** A record without the name of the view that it was tried as, which nobody has given it. */
+function toRow({
+  collectionId: _id,
+  collectionName: _name,
+  ...row
+}: Schemas['DryRunView']['sample'][number]) {
+  return row;
 }
 
 function useDryRun(query: string) {
