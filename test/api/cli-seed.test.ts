@@ -33,8 +33,8 @@ describePlaces('seed', (start) => {
     const { run } = await start(t, { collections: [] });
     const { code, stdout } = await run(['seed', 'demo']);
     assert.equal(code, 0);
-    assert.match(stdout, /^Made in .+: 20 customers, 30 products, 150 orders\.\n/);
-    assert.match(stdout, /(?:signature valid|They are sent while a server runs on this data)\.\n/);
+    assert.match(stdout, /^Created in .+: 20 customers, 30 products, 150 orders\.\n/);
+    assert.match(stdout, /(?:signature valid|A running server sends them)\.\n/);
   });
 
   test('demo makes nothing where a collection of that name is', async (t) => {
