@@ -3,8 +3,8 @@ import type { ReactNode } from 'react';
 import type { Collection } from '../api/client.ts';
 import { collectionsQuery, findCollection } from '../api/collections.ts';
 import { Bar } from './bar.tsx';
-import { CollectionIcon } from './collection-icon.tsx';
 import { CollectionTabs } from './collection-tabs.tsx';
+import { CollectionTitle } from './collection-title.tsx';
 import { NotFound } from './empty.tsx';
 import { FailureNotice } from './notice.tsx';
 import { PlaceholderLines } from './placeholder-lines.tsx';
@@ -19,18 +19,9 @@ interface CollectionPageProps {
 export function CollectionPage({ name, children }: CollectionPageProps) {
   const { data: collections, error, refetch } = useQuery(collectionsQuery);
   const collection = collections === undefined ? undefined : findCollection(collections, name);
-  const title =
-    collection === undefined ? (
-      name
-    ) : (
-      <>
-        <CollectionIcon collection={collection} size={16} />
-        <span className="cut">{collection.name}</span>
-      </>
-    );
   return (
     <>
-      <Bar title={title}>
+      <Bar title={collection === undefined ? name : <CollectionTitle collection={collection} />}>
         <CollectionTabs name={collection?.name ?? name} />
       </Bar>
       {error !== null && <FailureNotice error={error} onRetry={() => void refetch()} />}

@@ -1,11 +1,11 @@
 import { Link, type LinkProps } from '@tanstack/react-router';
 import type { LucideIcon } from 'lucide-react';
 import SearchX from 'lucide-react/icons/search-x';
-import { isValidElement, type ReactElement, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { Code } from './code.tsx';
 
 interface EmptyProps {
-  readonly icon: LucideIcon | ReactElement;
+  readonly icon: LucideIcon;
   readonly title: string;
   readonly children: ReactNode;
   readonly actions?: ReactNode;
@@ -17,7 +17,7 @@ interface EmptyProps {
 export function Empty({ icon: Icon, title, children, actions, code }: EmptyProps) {
   return (
     <div className="empty">
-      {isValidElement(Icon) ? Icon : <Icon size={24} strokeWidth={1.5} aria-hidden />}
+      <Icon size={24} strokeWidth={1.5} aria-hidden />
       <h2>{title}</h2>
       <p className="soft">{children}</p>
       {actions !== undefined && <div className="empty-actions">{actions}</div>}

@@ -1,12 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import Lock from 'lucide-react/icons/lock';
 import LockOpen from 'lucide-react/icons/lock-open';
 import { type ReactNode, useEffect, useEffectEvent, useSyncExternalStore } from 'react';
 import type { Collection } from '../api/client.ts';
 import { settingsQuery } from '../api/settings.ts';
 import { IconButton } from './button.tsx';
-import { Empty } from './empty.tsx';
+import { Empty, LinkButton } from './empty.tsx';
 import { showToast } from './toast.tsx';
 
 /**
@@ -46,11 +45,12 @@ function subscribe(listener: () => void): () => void {
 export function LockButton({ collection }: { readonly collection: Collection }) {
   const mayEdit = useMayEdit(collection);
   if (!useIsLocked() || collection.type === 'view') return null;
-  const Icon = mayEdit ? LockOpen : Lock;
   return (
-    <IconButton label={mayEdit ? 'Lock records' : 'Unlock records'} onClick={() => setUnlocked(!mayEdit)}>
-      <Icon size={15} aria-hidden />
-    </IconButton>
+    <IconButton
+      icon={mayEdit ? LockOpen : Lock}
+      label={mayEdit ? 'Lock records' : 'Unlock records'}
+      onClick={() => setUnlocked(!mayEdit)}
+    />
   );
 }
 
@@ -77,9 +77,9 @@ export function UnlessLocked({ children }: { readonly children: ReactNode }) {
       icon={Lock}
       title="Collections are locked"
       actions={
-        <Link to="/settings/$section" params={{ section: 'general' }} className="button">
+        <LinkButton link={{ to: '/settings/$section', params: { section: 'general' } }}>
           Go to settings
-        </Link>
+        </LinkButton>
       }
     >
       A setting prevents changes to definitions in the dashboard.

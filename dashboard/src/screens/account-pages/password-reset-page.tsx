@@ -1,8 +1,8 @@
-import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { confirmMailed, type MailedToken } from '../../api/mailed-links.ts';
 import { superusersId } from '../../api/session.ts';
 import { Button } from '../../parts/button.tsx';
+import { LinkButton } from '../../parts/empty.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { NewPassword } from '../../parts/password-input.tsx';
 import { AccountPage } from './account-page.tsx';
@@ -49,8 +49,8 @@ export function PasswordResetPage({ token, onOld }: LinkPageProps) {
 function SignInLink({ token }: { readonly token: MailedToken }) {
   if (token.collection !== superusersId) return null;
   return (
-    <Link to="/login" className="button" data-tone="primary">
+    <LinkButton link={{ to: '/login' }} tone="primary">
       Sign in
-    </Link>
+    </LinkButton>
   );
 }

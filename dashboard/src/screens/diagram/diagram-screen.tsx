@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import Waypoints from 'lucide-react/icons/waypoints';
 import { useMemo, useState } from 'react';
 import { apiUrl, basePath, type Collection, type Field } from '../../api/client.ts';
 import { collectionsQuery } from '../../api/collections.ts';
 import { relationsOf } from '../../api/definitions.ts';
 import { Bar } from '../../parts/bar.tsx';
-import { Empty } from '../../parts/empty.tsx';
+import { Empty, LinkButton } from '../../parts/empty.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { PlaceholderLines } from '../../parts/placeholder-lines.tsx';
 import { SystemSwitch } from '../../parts/system-switch.tsx';
@@ -229,12 +229,12 @@ function shorten(text: string, max: number): string {
 function NoCollections() {
   return (
     <Empty
-      icon={<Waypoints size={24} strokeWidth={1.5} aria-hidden />}
+      icon={Waypoints}
       title="Nothing to draw yet"
       actions={
-        <Link to="/new-collection" className="button" data-tone="primary">
+        <LinkButton link={{ to: '/new-collection' }} tone="primary">
           New collection
-        </Link>
+        </LinkButton>
       }
       code={`curl ${apiUrl}/api/collections -H "Authorization: $TOKEN"`}
     >

@@ -4,7 +4,7 @@ import SearchX from 'lucide-react/icons/search-x';
 import { lazy, Suspense, useState } from 'react';
 import { apiUrl, type Collection, Failure } from '../../api/client.ts';
 import { Button } from '../../parts/button.tsx';
-import { CollectionIcon } from '../../parts/collection-icon.tsx';
+import { collectionIcons } from '../../parts/collection-icon.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { showToast } from '../../parts/toast.tsx';
@@ -186,7 +186,7 @@ function NoRecords({ collection, isFiltered, onFilter, onOpen }: NoRecordsProps)
   if (isFiltered)
     return (
       <Empty
-        icon={<SearchX size={24} strokeWidth={1.5} aria-hidden />}
+        icon={SearchX}
         title="No record matches"
         actions={<Button onClick={() => onFilter('')}>Clear the filter</Button>}
       >
@@ -196,11 +196,10 @@ function NoRecords({ collection, isFiltered, onFilter, onOpen }: NoRecordsProps)
   const url = `${apiUrl}/api/collections/${collection.name}/records`;
   return (
     <Empty
-      icon={<CollectionIcon collection={collection} size={24} />}
+      icon={collectionIcons[collection.type]}
       title={`${collection.name} is empty`}
       actions={
-        <Button tone="primary" onClick={() => onOpen('new')}>
-          <Plus size={15} aria-hidden />
+        <Button icon={Plus} tone="primary" onClick={() => onOpen('new')}>
           New record
         </Button>
       }

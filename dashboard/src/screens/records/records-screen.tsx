@@ -1,16 +1,15 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import Plus from 'lucide-react/icons/plus';
-import SearchX from 'lucide-react/icons/search-x';
 import { apiUrl, type Collection } from '../../api/client.ts';
 import { collectionsQuery, findCollection } from '../../api/collections.ts';
 import { isTyping, useKeys } from '../../browser/keys.ts';
 import { Bar } from '../../parts/bar.tsx';
 import { Button } from '../../parts/button.tsx';
-import { CollectionIcon } from '../../parts/collection-icon.tsx';
+import { CollectionTitle } from '../../parts/collection-title.tsx';
 import { CollectionTabs } from '../../parts/collection-tabs.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
-import { Empty } from '../../parts/empty.tsx';
+import { NotFound } from '../../parts/empty.tsx';
 import { LockButton } from '../../parts/lock.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { ColumnMenu } from './column-menu.tsx';
@@ -38,17 +37,9 @@ export function RecordsScreen() {
     return (
       <>
         <Bar title={key} />
-        <Empty
-          icon={<SearchX size={24} strokeWidth={1.5} aria-hidden />}
-          title={`Collection ${key} not found`}
-          actions={
-            <Link to="/overview" className="button">
-              Go to overview
-            </Link>
-          }
-        >
+        <NotFound title={`Collection ${key} not found`} link={{ to: '/overview' }} action="Go to overview">
           It may have been renamed or deleted.
-        </Empty>
+        </NotFound>
       </>
     );
   return <CollectionRecords key={collection.id} collection={collection} collections={collections} />;
@@ -82,8 +73,7 @@ function CollectionRecords({ collection, collections }: CollectionRecordsProps) 
         <LockButton collection={collection} />
         <TransferMenu collection={collection} filter={filter} sort={sort} columns={columns} />
         {!isView && (
-          <Button tone="primary" onClick={() => open('new')}>
-            <Plus size={15} aria-hidden />
+          <Button icon={Plus} tone="primary" onClick={() => open('new')}>
             New record
           </Button>
         )}
@@ -194,13 +184,4 @@ function useAddress() {
         replace: true,
       }),
   };
-}
-
-function CollectionTitle({ collection }: { readonly collection: Collection }) {
-  return (
-    <>
-      <CollectionIcon collection={collection} size={16} />
-      <span className="cut">{collection.name}</span>
-    </>
-  );
 }

@@ -6,7 +6,7 @@ import { collectionsQuery } from '../../api/collections.ts';
 import { type RuleName, ruleKind, ruleNames, rulesOf, ruleTitles } from '../../api/definitions.ts';
 import { Bar } from '../../parts/bar.tsx';
 import { CollectionIcon } from '../../parts/collection-icon.tsx';
-import { Empty } from '../../parts/empty.tsx';
+import { Empty, LinkButton } from '../../parts/empty.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { PlaceholderLines } from '../../parts/placeholder-lines.tsx';
 import { SystemSwitch } from '../../parts/system-switch.tsx';
@@ -116,12 +116,12 @@ function RuleCell({ collection, name }: { readonly collection: Collection; reado
 function NoRules() {
   return (
     <Empty
-      icon={<ShieldCheck size={24} strokeWidth={1.5} aria-hidden />}
+      icon={ShieldCheck}
       title="No collections, no rules"
       actions={
-        <Link to="/new-collection" className="button" data-tone="primary">
+        <LinkButton link={{ to: '/new-collection' }} tone="primary">
           New collection
-        </Link>
+        </LinkButton>
       }
       code={`curl ${apiUrl}/api/collections -H "Authorization: $TOKEN"`}
     >

@@ -36,8 +36,7 @@ export function DeleteCollection({ collection, collections }: DeleteCollectionPr
           : `Relations of ${referring.map(({ name }) => name).join(', ')} refer to it. Drop those first.`}
       </p>
       <div>
-        <Button tone="danger" disabled={referring.length > 0} onClick={() => setIsAsking(true)}>
-          <Trash2 size={14} aria-hidden />
+        <Button icon={Trash2} tone="danger" disabled={referring.length > 0} onClick={() => setIsAsking(true)}>
           Delete {collection.name} …
         </Button>
       </div>

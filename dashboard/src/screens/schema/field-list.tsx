@@ -89,16 +89,7 @@ interface AddFieldProps {
 function AddField({ onAdd, findNext }: AddFieldProps) {
   return (
     <div>
-      <Menu
-        align="start"
-        findNext={findNext}
-        trigger={
-          <Button>
-            <Plus size={14} aria-hidden />
-            Add field
-          </Button>
-        }
-      >
+      <Menu align="start" findNext={findNext} trigger={<Button icon={Plus}>Add field</Button>}>
         {fieldTypes.map(({ value: type, label }) => (
           <MenuItem key={type} onSelect={() => onAdd(type)}>
             <TypeIcon field={newField(type, type)} size={15} />

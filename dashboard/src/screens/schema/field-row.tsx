@@ -45,21 +45,19 @@ export function FieldRow(props: FieldRowProps) {
         <span className="schema-type faint">{field.type}</span>
         <Marks {...props} />
         {isDropped ? (
-          <Button tone="quiet" onClick={() => draft.restore(field.id)}>
-            <Undo2 size={14} aria-hidden />
+          <Button icon={Undo2} tone="quiet" onClick={() => draft.restore(field.id)}>
             Keep it
           </Button>
         ) : (
           <>
             <IconButton
+              icon={ChevronDown}
               label={`Options of ${field.name}`}
               aria-expanded={isOpen}
               aria-controls={isOpen ? optionsId : undefined}
               className="schema-toggle"
               onClick={props.onToggle}
-            >
-              <ChevronDown size={15} aria-hidden />
-            </IconButton>
+            />
             <RowMenu {...props} />
           </>
         )}
@@ -157,13 +155,7 @@ function Marks({ field, base, draft, collections, isDropped }: FieldRowProps) {
 function RowMenu({ field, draft, position, onMove, onCopy }: FieldRowProps) {
   const isKept = isStandard(field);
   return (
-    <Menu
-      trigger={
-        <IconButton label={`More about ${field.name}`}>
-          <Ellipsis size={16} aria-hidden />
-        </IconButton>
-      }
-    >
+    <Menu trigger={<IconButton icon={Ellipsis} label={`More about ${field.name}`} />}>
       {position > 1 && (
         <MenuItem icon={ArrowUp} onSelect={() => onMove(-1)}>
           Move up

@@ -41,9 +41,11 @@ export function IndexList({ draft, errors }: IndexListProps) {
                 onChange={(event) => set(indexes.with(index, event.target.value))}
                 {...errorAttributes(id, error)}
               />
-              <IconButton label={`Drop index ${index + 1}`} onClick={() => set(indexes.toSpliced(index, 1))}>
-                <Trash2 size={15} aria-hidden />
-              </IconButton>
+              <IconButton
+                icon={Trash2}
+                label={`Drop index ${index + 1}`}
+                onClick={() => set(indexes.toSpliced(index, 1))}
+              />
             </div>
           </LabelledField>
         );
@@ -66,8 +68,7 @@ function NewIndex({ draft, onAdd }: { readonly draft: DraftHandle; readonly onAd
   if (!isOpen)
     return (
       <div>
-        <Button onClick={() => setIsOpen(true)}>
-          <Plus size={14} aria-hidden />
+        <Button icon={Plus} onClick={() => setIsOpen(true)}>
           Add index
         </Button>
       </div>

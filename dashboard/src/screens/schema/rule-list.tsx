@@ -99,8 +99,7 @@ function Rule(props: RuleProps) {
         <div role="radiogroup" aria-label={`${title}: who`}>
           <Segments choices={choices} value={mode} onChange={choose} />
         </div>
-        <Button tone="quiet" onClick={onTest} aria-label={`Test as… ${title}`}>
-          <FlaskConical size={14} aria-hidden />
+        <Button icon={FlaskConical} tone="quiet" onClick={onTest} aria-label={`Test as… ${title}`}>
           Test as…
         </Button>
       </div>
