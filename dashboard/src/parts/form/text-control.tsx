@@ -1,5 +1,6 @@
 import { useRef, type ChangeEvent, type ComponentProps } from 'react';
 import { Button } from '../button.tsx';
+import { FileInput } from '../file-input.tsx';
 import { errorAttributes } from '../labelled-field.tsx';
 import { PasswordInput } from '../password-input.tsx';
 import { once } from './codec.ts';
@@ -123,19 +124,13 @@ function FileButton({ label, accept, onText }: FileButtonProps) {
       <Button tone="quiet" onClick={() => input.current?.click()}>
         Choose a file …
       </Button>
-      <input
+      <FileInput
         ref={input}
-        type="file"
-        className="unseen"
         tabIndex={-1}
         aria-label={`File: ${label}`}
         accept={accept}
-        onChange={({ target }) => {
-          const [file] = target.files ?? [];
-          // The service says what is wrong with a text; a file that can be none is not read whole.
-          if (file !== undefined) void file.slice(0, fileBytesMax).text().then(onText);
-          target.value = '';
-        }}
+        // The service says what is wrong with a text; a file that can be none is not read whole.
+        onFiles={([file]) => void file.slice(0, fileBytesMax).text().then(onText)}
       />
     </div>
   );

@@ -1,5 +1,6 @@
 import type { LucideIcon } from 'lucide-react';
 import { type ComponentProps, useState } from 'react';
+import { FileInput } from '../../parts/file-input.tsx';
 
 interface FileDropProps extends Pick<ComponentProps<'input'>, 'id' | 'multiple' | 'accept' | 'disabled'> {
   /** What the files are for. */
@@ -29,17 +30,7 @@ export function FileDrop({ label, text, icon: Icon, onFiles, ...input }: FileDro
     >
       <Icon size={14} aria-hidden />
       {text}
-      <input
-        {...input}
-        type="file"
-        className="unseen"
-        aria-label={label}
-        onChange={({ target }) => {
-          onFiles([...(target.files ?? [])]);
-          // The same file can be chosen again after it was taken away.
-          target.value = '';
-        }}
-      />
+      <FileInput {...input} aria-label={label} onFiles={onFiles} />
     </label>
   );
 }

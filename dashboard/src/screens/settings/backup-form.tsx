@@ -6,6 +6,7 @@ import { backupsKey, uploadBackup } from '../../api/backups.ts';
 import { useAttempt } from '../../parts/attempt-form.tsx';
 import { byteSize } from '../../parts/byte-size.ts';
 import { Button } from '../../parts/button.tsx';
+import { FileLabel } from '../../parts/file-input.tsx';
 import { InputField } from '../../parts/labelled-field.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { showToast } from '../../parts/toast.tsx';
@@ -38,22 +39,15 @@ export function BackupForm({ jobs }: { readonly jobs: BackupJobs }) {
         <Button icon={Archive} type="submit" tone="primary" disabled={isBusy || problem !== undefined}>
           Back up now
         </Button>
-        <label className="button settings-file" data-tone="plain">
+        <FileLabel
+          look="button"
+          accept=".zip,.chancery,application/zip"
+          disabled={isBusy}
+          onFiles={([file]) => upload.send(file)}
+        >
           <Upload size={15} aria-hidden />
           Upload a backup
-          <input
-            type="file"
-            className="unseen"
-            accept=".zip,.chancery,application/zip"
-            disabled={isBusy}
-            onChange={(event) => {
-              const file = event.target.files?.[0];
-              if (file !== undefined) upload.send(file);
-              // The same file can be chosen again after it was refused.
-              event.target.value = '';
-            }}
-          />
-        </label>
+        </FileLabel>
       </div>
       {upload.file !== undefined && (
         <Notice>

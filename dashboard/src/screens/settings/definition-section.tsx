@@ -10,6 +10,7 @@ import { Button } from '../../parts/button.tsx';
 import { ConfirmButton } from '../../parts/confirm.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { useIsLocked } from '../../parts/lock.tsx';
+import { FileLabel } from '../../parts/file-input.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { ImportFields, usePlannedImport } from '../../parts/planned-import.tsx';
 import { plural } from '../../parts/time.tsx';
@@ -102,15 +103,13 @@ function ImportGroup() {
 /** Reads the text from a file. */
 function FileLink({ onText }: { readonly onText: (text: string) => void }) {
   return (
-    <label className="link settings-file">
+    <FileLabel
+      look="link"
+      accept="application/json,.json"
+      onFiles={([file]) => void file.text().then(onText)}
+    >
       Choose a file
-      <input
-        type="file"
-        className="unseen"
-        accept="application/json,.json"
-        onChange={(event) => void event.target.files?.[0]?.text().then(onText)}
-      />
-    </label>
+    </FileLabel>
   );
 }
 

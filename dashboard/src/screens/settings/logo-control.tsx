@@ -1,6 +1,7 @@
 import Upload from 'lucide-react/icons/upload';
-import { type ChangeEvent, useState } from 'react';
+import { useState } from 'react';
 import { Button } from '../../parts/button.tsx';
+import { FileLabel } from '../../parts/file-input.tsx';
 import type { ControlProps } from '../../parts/form/field.ts';
 import { Notice } from '../../parts/notice.tsx';
 
@@ -10,9 +11,7 @@ const bytesMax = 32 * 1024;
 export function LogoControl({ id, input, onChange }: ControlProps) {
   const [isTooLarge, setIsTooLarge] = useState(false);
   const logo = typeof input === 'string' ? input : '';
-  const choose = ({ target }: ChangeEvent<HTMLInputElement>): void => {
-    const [file] = target.files ?? [];
-    if (file === undefined) return;
+  const choose = (file: File): void => {
     setIsTooLarge(file.size > bytesMax);
     if (file.size > bytesMax) return;
     const reader = new FileReader();
@@ -22,17 +21,15 @@ export function LogoControl({ id, input, onChange }: ControlProps) {
   return (
     <div className="settings-logo">
       {logo !== '' && <img src={logo} alt="The logo" height={24} />}
-      <label className="button settings-file" data-tone="plain">
+      <FileLabel
+        look="button"
+        id={id}
+        accept="image/png,image/jpeg,image/webp,image/svg+xml"
+        onFiles={([file]) => choose(file)}
+      >
         <Upload size={15} aria-hidden />
         Choose an image
-        <input
-          id={id}
-          type="file"
-          className="unseen"
-          accept="image/png,image/jpeg,image/webp,image/svg+xml"
-          onChange={choose}
-        />
-      </label>
+      </FileLabel>
       {logo !== '' && (
         <Button tone="quiet" onClick={() => onChange('')}>
           Remove the logo
