@@ -8,6 +8,7 @@ import { Button } from './button.tsx';
 import { Combobox } from './combobox.tsx';
 import { eventKinds, statusNames } from './delivery-words.ts';
 import { endpointName } from './endpoint-words.ts';
+import { FindInput } from './find-input.tsx';
 import { useFilterText } from './use-filter-text.ts';
 import { decodeDeliveriesSearch, type DeliveriesSearch, isSpan } from './event-search.ts';
 
@@ -31,7 +32,6 @@ export function LogFilters(props: LogFiltersProps) {
   return (
     <search aria-label={label}>
       <TextFilter
-        className="input data-find"
         label="Search"
         placeholder={isBound ? 'Record id' : 'Record id, order number, address …'}
         value={search.find ?? ''}
@@ -158,24 +158,12 @@ function TimeChoice({ search: { from = '', until = '' }, onChange }: TimeChoiceP
 interface TextFilterProps extends ChoiceProps {
   readonly label: string;
   readonly placeholder: string;
-  readonly className: string;
 }
 
 /** A text that is searched for once one pauses. */
-function TextFilter({ label, placeholder, className, value, onChange }: TextFilterProps) {
+function TextFilter({ label, placeholder, value, onChange }: TextFilterProps) {
   const [text, setText] = useFilterText({ filter: value, isExpression: () => false, onFilter: onChange });
-  return (
-    <input
-      className={className}
-      data-filter
-      aria-label={label}
-      placeholder={placeholder}
-      value={text}
-      spellCheck={false}
-      autoComplete="off"
-      onChange={(event) => setText(event.target.value)}
-    />
-  );
+  return <FindInput label={label} placeholder={placeholder} text={text} onText={setText} />;
 }
 
 interface TimeInputProps extends ChoiceProps {

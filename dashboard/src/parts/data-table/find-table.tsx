@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { FindInput } from '../find-input.tsx';
 import { DataTable, type DataTableProps } from './data-table.tsx';
 
 interface FindTableProps<Row extends { readonly id: string }> extends Omit<
@@ -33,16 +34,7 @@ export function FindTable<Row extends { readonly id: string }>({
       rows={rows?.filter((row) => textsOf(row).join('\n').toLowerCase().includes(wanted))}
       filters={
         <search>
-          <input
-            className="input data-find"
-            data-filter
-            aria-label={label}
-            placeholder={placeholder}
-            value={text}
-            spellCheck={false}
-            autoComplete="off"
-            onChange={(event) => onFind(event.target.value)}
-          />
+          <FindInput label={label} placeholder={placeholder} text={text} onText={onFind} />
         </search>
       }
       empty={

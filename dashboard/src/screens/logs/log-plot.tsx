@@ -1,5 +1,6 @@
 import { type HourOfLog, sumOf } from '../../api/logs.ts';
 import { Plot } from '../../parts/plot.tsx';
+import { requestSeries } from '../../parts/request-series.ts';
 import type { TimeRange } from './log-search.ts';
 
 const hourMs = 3_600_000;
@@ -17,7 +18,6 @@ interface LogPlotProps {
 /** Requests by hour, or by day in a long range, and how they ended. */
 export function LogPlot({ hours, range, onChoose }: LogPlotProps) {
   const bars = toBars(hours, range);
-  const valuesOf = <Value,>(of: (bar: PlotBar) => Value): readonly Value[] => bars.map(of);
   return (
     <div className="log-plot" data-pending={hours === undefined ? '' : undefined}>
       <Plot
@@ -25,18 +25,10 @@ export function LogPlot({ hours, range, onChoose }: LogPlotProps) {
         kind="bars"
         step={bars.some(({ isDay }) => isDay) ? 'day' : 'hour'}
         times={bars.map(({ at }) => at.toISOString())}
-        series={[
-          {
-            name: 'answered',
-            tone: 'accent',
-            values: valuesOf(({ total, refused, failed }) => total - refused - failed),
-          },
-          { name: 'refused', tone: 'retrying', values: valuesOf(({ refused }) => refused) },
-          { name: 'failed', tone: 'failed', values: valuesOf(({ failed }) => failed) },
-        ]}
+        series={requestSeries(bars)}
         also={[
-          { name: 'in all', tone: 'accent', values: valuesOf(({ total }) => total) },
-          { name: 'p95 in ms', tone: 'accent', values: valuesOf(({ execTimeP95 }) => execTimeP95) },
+          { name: 'in all', tone: 'accent', values: bars.map(({ total }) => total) },
+          { name: 'p95 in ms', tone: 'accent', values: bars.map(({ execTimeP95 }) => execTimeP95) },
         ]}
         onChoose={(index) => {
           const bar = bars[index];

@@ -5,13 +5,13 @@ import { type HourOfLog, sumOf } from '../../api/logs.ts';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { milliseconds, percent } from '../../parts/percent.ts';
 import { Plot } from '../../parts/plot.tsx';
+import { requestSeries } from '../../parts/request-series.ts';
 import { Section } from '../../parts/section.tsx';
 
 /** How many requests a day has had, what became of them, and how long they took. */
 export function RequestPlots() {
   const { data: hours, error, refetch } = useQuery(lastDayQuery);
   const times = hours?.map(({ at }) => at.toISOString());
-  const valuesOf = <Value,>(of: (hour: HourOfLog) => Value): readonly Value[] => hours?.map(of) ?? [];
   return (
     <Section
       title={
@@ -28,15 +28,7 @@ export function RequestPlots() {
             kind="bars"
             step="hour"
             times={times}
-            series={[
-              {
-                name: 'answered',
-                tone: 'accent',
-                values: valuesOf(({ total, refused, failed }) => total - refused - failed),
-              },
-              { name: 'refused', tone: 'retrying', values: valuesOf(({ refused }) => refused) },
-              { name: 'failed', tone: 'failed', values: valuesOf(({ failed }) => failed) },
-            ]}
+            series={requestSeries(hours ?? [])}
           />
           <Plot
             caption="Response time"
@@ -44,7 +36,9 @@ export function RequestPlots() {
             step="hour"
             times={times}
             format={milliseconds}
-            series={[{ name: 'p95', tone: 'accent', values: valuesOf(({ execTimeP95 }) => execTimeP95) }]}
+            series={[
+              { name: 'p95', tone: 'accent', values: hours?.map(({ execTimeP95 }) => execTimeP95) ?? [] },
+            ]}
           />
         </div>
       ) : (
