@@ -3,9 +3,11 @@ import {
   autocompletion,
   closeBrackets,
   closeBracketsKeymap,
+  closeCompletion,
   type CompletionContext,
   type CompletionResult,
   completionKeymap,
+  completionStatus,
   insertCompletionText,
   startCompletion,
 } from '@codemirror/autocomplete';
@@ -105,15 +107,17 @@ export class CodeEditor {
       indentOnInput(),
       bracketMatching(),
       closeBrackets(),
-      autocompletion({ icons: false, activateOnTypingDelay: 0, interactionDelay: 0 }),
+      // Its keys are among those below.
+      autocompletion({ icons: false, activateOnTypingDelay: 0, interactionDelay: 0, defaultKeymap: false }),
       keymap.of([
+        ...(language === 'filter' ? [] : [leaving]),
         ...completionKeymap,
         { key: 'Tab', run: acceptCompletion },
         ...closeBracketsKeymap,
         // The page has its own meaning for it: save, send, test.
         ...defaultKeymap.filter(({ key }) => key !== 'Mod-Enter'),
         ...historyKeymap,
-        ...(language === 'filter' ? [] : [leaving, indentWithTab]),
+        ...(language === 'filter' ? [] : [indentWithTab]),
       ]),
       languageOf(language, tables),
       // Beside what the language itself offers.
@@ -199,10 +203,12 @@ export class CodeEditor {
   }
 }
 
-/** Any key but Tab ends it. */
+/** Any key but Tab ends it. It closes an open list of completions instead; one that is still being made must not take the key. */
 const leaving: KeyBinding = {
   key: 'Escape',
   run: (view) => {
+    if (completionStatus(view.state) === 'active') return false;
+    closeCompletion(view);
     view.setTabFocusMode(60_000);
     return true;
   },
