@@ -1,11 +1,11 @@
 /** Two tabs of one session, and a service that goes away below them. */
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { account, type BrowserStage, startSignedInStage } from '../support/browser-stage.ts';
 import { withoutChromium } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
-import { serveMain } from '../support/main-process.ts';
+import { stopBelow } from '../support/outage.ts';
 import { cell, drawer, withNotes } from './note-table.ts';
 
 const skip = withoutChromium;
@@ -143,7 +143,8 @@ test(
     await page.getByRole('button', { name: 'New record' }).click();
     const form = drawer(page);
     await form.getByLabel('title').fill('unsaved');
-    await restart(t, stage, page);
+    const start = await stopBelow(t, stage, page);
+    await start();
     assert.equal(await form.getByLabel('title').inputValue(), 'unsaved');
     // Changed while nobody listened, and afterwards.
     await untilLive(stage, page, id);
@@ -152,14 +153,3 @@ test(
     await stage.pb.collection('notes').getFirstListItem('title = "unsaved"');
   },
 );
-
-async function restart(t: TestContext, stage: BrowserStage, page: Page): Promise<void> {
-  const notice = page.getByText('The service can’t be reached. Retrying every 2 seconds.');
-  stage.server.kill('SIGTERM');
-  await stage.server.ended;
-  const stopped = performance.now();
-  await notice.waitFor();
-  t.diagnostic(`reported after ${Math.round(performance.now() - stopped)} ms (budget 2,000 ms)`);
-  await serveMain(t, stage.data, { flags: ['--port', new URL(stage.url).port] });
-  await notice.waitFor({ state: 'detached' });
-}
