@@ -34,12 +34,22 @@ async function untilLive(stage: BrowserStage, page: Page, id: string): Promise<v
   });
 }
 
+/** Waits until pages with an open record hear of its changes and their drawers have its last revision. */
+async function untilDrawersLive(stage: BrowserStage, pages: readonly Page[], id: string): Promise<void> {
+  for (const page of pages) await untilLive(stage, page, id);
+  const { price } = await stage.pb.collection('notes').getOne<{ readonly price: number }>(id);
+  for (const page of pages) {
+    const shown = drawer(page).getByLabel('price');
+    await eventually('the drawer is current', async () => (await shown.inputValue()) === String(price));
+  }
+}
+
 test('what one tab saves shows in the table and the drawer of the other', { skip }, async (t) => {
   const stage = await startSignedInStage(t);
   await withNotes(stage, 2);
   const { id } = await stage.pb.collection('notes').getFirstListItem('title = "note 1"');
   const [one, other] = await openTabs(stage, `c/notes?record=${id}`);
-  await untilLive(stage, other, id);
+  await untilDrawersLive(stage, [one, other], id);
   await drawer(one).getByLabel('title').fill('saved here');
   await one.keyboard.press('Control+Enter');
   await cell(other, 0, 'title').getByText('saved here').waitFor();
@@ -62,10 +72,14 @@ test('a draft in one tab is not lost, and does not overwrite what the other save
   const notes = stage.pb.collection('notes');
   const { id } = await notes.getFirstListItem('title = "note 1"');
   const [one, other] = await openTabs(stage, `c/notes?record=${id}`, [412]);
-  await untilLive(stage, one, id);
+  await untilDrawersLive(stage, [one, other], id);
   await drawer(one).getByLabel('title').fill('mine');
   await drawer(other).getByLabel('title').fill('theirs');
   await other.keyboard.press('Control+Enter');
+  await cell(one, 0, 'title').getByText('theirs').waitFor();
+  assert.equal(await drawer(one).getByLabel('title').inputValue(), 'mine');
+  // The other tab has saved its draft and kept no other: that takes nothing from this one.
+  await one.reload();
   await cell(one, 0, 'title').getByText('theirs').waitFor();
   assert.equal(await drawer(one).getByLabel('title').inputValue(), 'mine');
   await one.keyboard.press('Control+Enter');

@@ -1,4 +1,4 @@
-import { basePath } from '../../api/client.ts';
+import { keepInTab, readKept } from '../../browser/tab-memory.ts';
 import { codecOf, type Parsed } from './codec.ts';
 import type { Field, OptionalField, Values } from './field.ts';
 
@@ -101,27 +101,15 @@ function read(values: unknown, path: string): unknown {
   return value;
 }
 
-const keyOf = (name: string): string => `chancery:${basePath}:draft:${name}`;
-
 /** Returns what the tab has kept of a draft. */
 export function readInputs(name: string): Inputs {
-  try {
-    const kept: unknown = JSON.parse(sessionStorage.getItem(keyOf(name)) ?? '{}');
-    return typeof kept === 'object' && kept !== null ? new Map(Object.entries(kept)) : new Map();
-  } catch {
-    // Forbidden, or written by something else.
-    return new Map();
-  }
+  const kept = readKept(name);
+  return typeof kept === 'object' && kept !== null ? new Map(Object.entries(kept)) : new Map();
 }
 
 /** Keeps a draft over reloads, but for what was typed at the paths of secrets, which have blanks between them. */
 export function keepInputs(name: string, secrets: string, inputs: Inputs): void {
   const hidden = new Set(secrets.split(' '));
   const kept = [...inputs].filter(([path]) => !hidden.has(path));
-  try {
-    if (kept.length === 0) sessionStorage.removeItem(keyOf(name));
-    else sessionStorage.setItem(keyOf(name), JSON.stringify(Object.fromEntries(kept)));
-  } catch {
-    // Full or forbidden: the draft then lasts as long as the screen.
-  }
+  keepInTab(name, kept.length === 0 ? undefined : Object.fromEntries(kept));
 }

@@ -1,6 +1,6 @@
 import { useState } from 'react';
-import { basePath, type Collection } from '../../api/client.ts';
-import { readText, writeText } from '../../browser/preferences.ts';
+import type { Collection } from '../../api/client.ts';
+import { keepInTab, readKept } from '../../browser/tab-memory.ts';
 
 /** What somebody has changed in a record and not saved: members as their editors hold them. */
 export type DraftValues = Readonly<Record<string, unknown>>;
@@ -35,18 +35,17 @@ interface KeptDraft {
 
 const noDraft: KeptDraft = { etag: '', values: {} };
 
-/** The draft of a record. It is kept on this machine until it is saved or discarded: over a reload, and while other records are looked at. */
+/** The draft of a record. The tab keeps it until it is saved or discarded: over a reload, and while other records are looked at. */
 export function useDraft(collection: Collection, id: string | undefined, etag: string) {
-  const key = `chancery:${basePath}:draft:${collection.id}:${id ?? 'new'}`;
-  const [draft, setDraft] = useState(() => decodeDraft(readText(key)));
+  const name = `record:${collection.id}:${id ?? 'new'}`;
+  // Only `keep` writes it.
+  const [draft, setDraft] = useState(() => (readKept(name) as KeptDraft | null) ?? noDraft);
   const keep = (next: KeptDraft): void => {
     setDraft(next);
     const values = Object.entries(next.values).filter(([, value]) => !(value instanceof FileChange));
-    writeText(
-      key,
-      values.length === 0
-        ? undefined
-        : JSON.stringify({ etag: next.etag, values: Object.fromEntries(values) }),
+    keepInTab(
+      name,
+      values.length === 0 ? undefined : { etag: next.etag, values: Object.fromEntries(values) },
     );
   };
   const names = Object.keys(draft.values);
@@ -56,9 +55,9 @@ export function useDraft(collection: Collection, id: string | undefined, etag: s
     /** What the record was when the first of these changes was made. */
     etag: names.length === 0 ? etag : draft.etag,
     /** Sets a member; `undefined` takes its change back. */
-    set: (name: string, value: unknown) => {
-      const { [name]: _before, ...others } = draft.values;
-      const values = value === undefined ? others : { ...others, [name]: value };
+    set: (field: string, value: unknown) => {
+      const { [field]: _before, ...others } = draft.values;
+      const values = value === undefined ? others : { ...others, [field]: value };
       keep({ etag: names.length === 0 ? etag : draft.etag, values });
     },
     /** Goes on from another revision, with the same changes. */
@@ -68,13 +67,3 @@ export function useDraft(collection: Collection, id: string | undefined, etag: s
 }
 
 export type Draft = ReturnType<typeof useDraft>;
-
-function decodeDraft(text: string | null): KeptDraft {
-  if (text === null) return noDraft;
-  try {
-    // Only written by `keep`.
-    return JSON.parse(text) as KeptDraft;
-  } catch {
-    return noDraft;
-  }
-}
