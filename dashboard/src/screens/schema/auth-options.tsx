@@ -1,12 +1,13 @@
 import ChevronRight from 'lucide-react/icons/chevron-right';
 import { lazy, Suspense, useState } from 'react';
 import type { Collection } from '../../api/client.ts';
+import { accountParts, signInParts, tokenLifetimes } from '../../parts/account-parts.ts';
 import type { Field, Part } from '../../parts/form/field.ts';
 import { PartViews } from '../../parts/form/form-view.tsx';
 import { useBoundForm } from '../../parts/form/use-bound-form.ts';
+import { mailTemplates, templateFields } from '../../parts/mail-templates.ts';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { PlaceholderLines } from '../../parts/placeholder-lines.tsx';
-import { accountParts, signInParts } from './account-parts.ts';
 import { type DraftHandle, toCheckedInput } from './definition-draft.ts';
 import { RuleInput } from './rule-input.tsx';
 
@@ -23,7 +24,13 @@ export function AuthOptions({ draft, collections, errors }: AuthOptionsProps) {
     parts: [
       ...signInParts(draft.next),
       ...(stored === undefined ? [] : [providersPart(stored)]),
-      ...accountParts(draft.next, secondFactorRule(draft, collections)),
+      ...accountParts(secondFactorRule(draft, collections)),
+      { kind: 'fold', title: 'Token lifetimes', parts: tokenLifetimes },
+      ...mailTemplates.map((template): Part => ({
+        kind: 'fold',
+        title: `Mail: ${template.label}`,
+        parts: templateFields(template, draft.next),
+      })),
     ],
     values: draft.next,
     prefix: 'account-',

@@ -5,7 +5,7 @@ import { useBoundForm } from '../../parts/form/use-bound-form.ts';
 import { FailureNotice } from '../../parts/notice.tsx';
 import type { DraftHandle } from './definition-draft.ts';
 import { ownOptions } from './field-types.ts';
-import { isUniqueOn, withUnique } from './unique-index.ts';
+import { isUniqueOn, withUnique } from '../../parts/unique-index.ts';
 
 export interface FieldOptionsProps {
   readonly field: Field;

@@ -13,7 +13,7 @@ import { Menu, MenuItem, MenuLine } from '../../parts/menu.tsx';
 import { TypeIcon } from '../../parts/type-icon.tsx';
 import { FieldOptions, type FieldOptionsProps } from './field-options.tsx';
 import { isStandard } from './field-types.ts';
-import { isUniqueOn } from './unique-index.ts';
+import { isUniqueOn } from '../../parts/unique-index.ts';
 
 interface FieldRowProps extends FieldOptionsProps {
   readonly position: number;

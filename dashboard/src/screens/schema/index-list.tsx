@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
 import { remainingFields, type DraftHandle } from './definition-draft.ts';
-import { indexText } from './unique-index.ts';
+import { indexText } from '../../parts/unique-index.ts';
 
 interface IndexListProps {
   readonly draft: DraftHandle;

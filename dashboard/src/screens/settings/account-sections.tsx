@@ -2,7 +2,8 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { call, type Collection } from '../../api/client.ts';
 import { collectionsQuery, useLoadedCollections } from '../../api/collections.ts';
-import type { Part } from '../../parts/form/field.ts';
+import { accountParts, signInParts, tokenLifetimes } from '../../parts/account-parts.ts';
+import type { Field, Part } from '../../parts/form/field.ts';
 import { FormView } from '../../parts/form/form-view.tsx';
 import { Picker } from '../../parts/form/picker.tsx';
 import { type Form, useForm } from '../../parts/form/use-form.ts';
@@ -22,80 +23,23 @@ export function AccountSection() {
   );
 }
 
-const tokens = [
-  { path: 'authToken', label: 'A session' },
-  { path: 'passwordResetToken', label: 'A link that resets a password' },
-  { path: 'emailChangeToken', label: 'A link that changes an address' },
-  { path: 'verificationToken', label: 'A link that verifies an address' },
-  { path: 'fileToken', label: 'A link to a protected file' },
-] as const;
-
-const accounts: readonly Part[] = [
-  {
-    kind: 'group',
-    title: 'Password',
-    parts: [
-      { path: 'passwordAuth.enabled', kind: 'switch', label: 'Sign in with a password' },
-      {
-        path: 'passwordAuth.identityFields',
-        kind: 'list',
-        label: 'Fields that identify the account',
-        aside: 'one per line',
-        help: 'Each needs a unique index.',
-      },
-    ],
-  },
-  {
-    kind: 'group',
-    title: 'One-time codes by mail',
-    parts: [
-      { path: 'otp.enabled', kind: 'switch', label: 'Sign in with a code' },
-      {
-        kind: 'row',
-        parts: [
-          { path: 'otp.length', kind: 'number', label: 'Digits' },
-          { path: 'otp.duration', kind: 'duration', label: 'Good for' },
-        ],
-      },
-    ],
-  },
-  {
-    kind: 'group',
-    title: 'Two factors',
-    lead: 'Two sign-in methods, in any order. At least two must be on.',
-    parts: [
-      { path: 'mfa.enabled', kind: 'switch', label: 'Require two factors' },
-      {
-        kind: 'row',
-        parts: [
-          { path: 'mfa.duration', kind: 'duration', label: 'Time for the second one' },
-          {
-            path: 'mfa.rule',
-            kind: 'code',
-            language: 'filter',
-            label: 'Only for accounts that match',
-            help: 'A rule. Empty: for all.',
-          },
-        ],
-      },
-    ],
-  },
-  {
-    kind: 'group',
-    title: 'Alerts',
-    parts: [
-      { path: 'authAlert.enabled', kind: 'switch', label: 'Email accounts about sign-ins from new places' },
-    ],
-  },
-  {
-    kind: 'group',
-    title: 'Token lifetimes',
-    parts: tokens.map(({ path, label }) => ({ path: `${path}.duration`, kind: 'duration', label })),
-  },
-];
+const ruleOfSecondFactor: Field = {
+  path: 'mfa.rule',
+  kind: 'code',
+  language: 'filter',
+  label: 'Only for accounts that',
+  help: 'A rule; empty: for all accounts.',
+};
 
 function AccountForm({ collection }: { readonly collection: Collection }) {
-  const form = useCollectionForm('accounts', collection, accounts);
+  const form = useCollectionForm('accounts', collection, [
+    {
+      kind: 'group',
+      title: 'Sign-in',
+      parts: [...signInParts(collection), ...accountParts(ruleOfSecondFactor)],
+    },
+    { kind: 'group', title: 'Token lifetimes', parts: tokenLifetimes },
+  ]);
   return <FormView form={form} action="Save" />;
 }
 

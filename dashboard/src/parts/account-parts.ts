@@ -1,9 +1,8 @@
-import type { Collection } from '../../api/client.ts';
-import type { Field, Part } from '../../parts/form/field.ts';
-import { mailTemplates, templateFields } from '../../parts/mail-templates.ts';
+import type { Collection } from '../api/client.ts';
+import type { Field, Part } from './form/field.ts';
 import { isUniqueOn } from './unique-index.ts';
 
-/** How accounts sign in: what stands above the providers. */
+/** How accounts sign in. */
 export function signInParts(collection: Collection): readonly Part[] {
   return [
     {
@@ -47,14 +46,14 @@ function identityNames(collection: Collection): readonly string[] {
     .map(({ name }) => name);
 }
 
-/** What follows below the providers. */
-export function accountParts(collection: Collection, ruleOfSecondFactor: Field): readonly Part[] {
+/** What accounts get beside signing in, and what else they must show. */
+export function accountParts(ruleOfSecondFactor: Field): readonly Part[] {
   return [
     {
       kind: 'switch',
       path: 'mfa.enabled',
       label: 'Second factor',
-      help: 'Accounts sign in with two methods, one after the other.',
+      help: 'Accounts sign in with two methods, one after the other. At least two must be on.',
       fields: [duration('mfa.duration', 'Time for the second one'), ruleOfSecondFactor],
     },
     {
@@ -69,26 +68,17 @@ export function accountParts(collection: Collection, ruleOfSecondFactor: Field):
       label: 'Webhooks of their own',
       help: 'Accounts can add endpoints, which receive what the account may view.',
     },
-    {
-      kind: 'fold',
-      title: 'Token lifetimes',
-      parts: Object.entries(tokens).map(([name, label]) => duration(`${name}.duration`, label)),
-    },
-    ...mailTemplates.map((template): Part => ({
-      kind: 'fold',
-      title: `Mail: ${template.label}`,
-      parts: templateFields(template, collection),
-    })),
   ];
 }
 
-const tokens = {
-  authToken: 'Session',
-  verificationToken: 'Verification of an address',
-  passwordResetToken: 'Reset of a password',
-  emailChangeToken: 'Change of an address',
-  fileToken: 'Protected files',
-};
+/** How long what they get is good for. */
+export const tokenLifetimes: readonly Field[] = [
+  duration('authToken.duration', 'Session'),
+  duration('verificationToken.duration', 'Verification of an address'),
+  duration('passwordResetToken.duration', 'Reset of a password'),
+  duration('emailChangeToken.duration', 'Change of an address'),
+  duration('fileToken.duration', 'Protected files'),
+];
 
 function duration(path: string, label: string): Field {
   return { kind: 'duration', path, label };

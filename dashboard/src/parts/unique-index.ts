@@ -1,4 +1,4 @@
-import type { Collection } from '../../api/client.ts';
+import type { Collection } from '../api/client.ts';
 
 /** True where an index makes the values of this field alone unique. */
 export function isUniqueOn({ indexes }: Pick<Collection, 'indexes'>, field: string): boolean {
