@@ -10,12 +10,8 @@ import { cell, drawer, withNotes } from './note-table.ts';
 
 const skip = withoutChromium;
 
-async function openTabs(
-  stage: BrowserStage,
-  path: string,
-  refusals: readonly number[] = [],
-): Promise<readonly [Page, Page]> {
-  const one = await stage.openSignedIn(path, { refusals });
+async function openTabs(stage: BrowserStage, path: string): Promise<readonly [Page, Page]> {
+  const one = await stage.openSignedIn(path);
   await cell(one, 0, 'title').waitFor();
   const other = await one.context().newPage();
   await other.goto(`${stage.url}/_/${path}`);
@@ -71,7 +67,7 @@ test('a draft in one tab is not lost, and does not overwrite what the other save
   await withNotes(stage, 2);
   const notes = stage.pb.collection('notes');
   const { id } = await notes.getFirstListItem('title = "note 1"');
-  const [one, other] = await openTabs(stage, `c/notes?record=${id}`, [412]);
+  const [one, other] = await openTabs(stage, `c/notes?record=${id}`);
   await untilDrawersLive(stage, [one, other], id);
   await drawer(one).getByLabel('title').fill('mine');
   await drawer(other).getByLabel('title').fill('theirs');

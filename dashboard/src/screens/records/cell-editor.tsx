@@ -98,11 +98,11 @@ function useCellSaving({ collection, record, onClose }: CellEditorProps, values:
   const [seen, setSeen] = useState(record);
   return useSaving({
     collection,
-    record: seen,
-    etag: undefined,
+    id: record.id,
     values,
+    before: seen,
     onSaved: onClose,
-    onKeep: (theirs) => setSeen(theirs.record),
+    onKeep: setSeen,
     onDrop: onClose,
   });
 }

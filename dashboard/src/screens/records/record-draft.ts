@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import type { Collection } from '../../api/client.ts';
+import type { Collection, RecordModel } from '../../api/client.ts';
 import { keepInTab, readKept } from '../../browser/tab-memory.ts';
 
 /** What somebody has changed in a record and not saved: members as their editors hold them. */
@@ -28,42 +28,58 @@ export class FileChange {
 }
 
 interface KeptDraft {
-  /** The revision that the values were changed from; empty for a new record. */
-  readonly etag: string;
   readonly values: DraftValues;
+  /** What the record had in these fields when each was first changed. */
+  readonly before: Partial<RecordModel>;
 }
 
-const noDraft: KeptDraft = { etag: '', values: {} };
+const noDraft: KeptDraft = { values: {}, before: {} };
 
-/** The draft of a record. The tab keeps it until it is saved or discarded: over a reload, and while other records are looked at. */
-export function useDraft(collection: Collection, id: string | undefined, etag: string) {
-  const name = `record:${collection.id}:${id ?? 'new'}`;
+/**
+ * The draft of a record. The tab keeps it until it is saved or discarded, over a reload and while other records are looked at, but for files
+ * and passwords.
+ */
+export function useDraft(collection: Collection, record: RecordModel | undefined) {
+  const name = `record:${collection.id}:${record?.id ?? 'new'}`;
   // Only `keep` writes it.
   const [draft, setDraft] = useState(() => (readKept(name) as KeptDraft | null) ?? noDraft);
   const keep = (next: KeptDraft): void => {
     setDraft(next);
-    const values = Object.entries(next.values).filter(([, value]) => !(value instanceof FileChange));
-    keepInTab(
-      name,
-      values.length === 0 ? undefined : { etag: next.etag, values: Object.fromEntries(values) },
+    const passing = collection.fields.filter(({ type }) => type === 'file' || type === 'password');
+    const values = without(
+      next.values,
+      passing.map((field) => field.name),
     );
+    keepInTab(name, Object.keys(values).length === 0 ? undefined : { ...next, values });
   };
-  const names = Object.keys(draft.values);
+  const drop = (fields: readonly string[]): void =>
+    keep({ values: without(draft.values, fields), before: without(draft.before, fields) });
   return {
     values: draft.values,
-    count: names.length,
-    /** What the record was when the first of these changes was made. */
-    etag: names.length === 0 ? etag : draft.etag,
+    before: draft.before,
+    count: Object.keys(draft.values).length,
     /** Sets a member; `undefined` takes its change back. */
     set: (field: string, value: unknown) => {
-      const { [field]: _before, ...others } = draft.values;
-      const values = value === undefined ? others : { ...others, [field]: value };
-      keep({ etag: names.length === 0 ? etag : draft.etag, values });
+      if (value === undefined) return drop([field]);
+      const before = field in draft.values ? draft.before : { ...draft.before, [field]: record?.[field] };
+      return keep({ values: { ...draft.values, [field]: value }, before });
     },
-    /** Goes on from another revision, with the same changes. */
-    rebase: (next: string) => keep({ ...draft, etag: next }),
+    /** Goes on from the record as somebody else has left it, with the same changes. */
+    rebase: (next: RecordModel) => keep({ ...draft, before: pick(next, Object.keys(draft.values)) }),
+    drop,
     clear: () => keep(noDraft),
   };
 }
 
 export type Draft = ReturnType<typeof useDraft>;
+
+function without<Value>(
+  members: Readonly<Record<string, Value>>,
+  names: readonly string[],
+): Readonly<Record<string, Value>> {
+  return Object.fromEntries(Object.entries(members).filter(([name]) => !names.includes(name)));
+}
+
+function pick(record: RecordModel, names: readonly string[]): Partial<RecordModel> {
+  return Object.fromEntries(names.map((name) => [name, record[name]]));
+}

@@ -90,7 +90,7 @@ export function RecordDrawer(props: RecordDrawerProps) {
             <JsonView value={record} />
           </div>
         )}
-        {isReady && shown === 'fields' && <RecordForm {...props} record={record} etag={data?.etag ?? ''} />}
+        {isReady && shown === 'fields' && <RecordForm {...props} record={record} />}
       </Suspense>
     </aside>
   );

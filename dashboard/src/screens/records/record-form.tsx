@@ -19,16 +19,15 @@ interface RecordFormProps {
   readonly collection: Collection;
   readonly collections: readonly Collection[];
   readonly record: RecordModel | undefined;
-  readonly etag: string;
   readonly onOpen: (id: string) => void;
 }
 
 /** The fields of a record to change, with what the service says of each beside it. */
-export function RecordForm({ collection, collections, record, etag, onOpen }: RecordFormProps) {
+export function RecordForm({ collection, collections, record, onOpen }: RecordFormProps) {
   const id = useId();
   const isNew = record === undefined;
   const mayEdit = useMayEdit(collection);
-  const draft = useDraft(collection, record?.id, etag);
+  const draft = useDraft(collection, record);
   const saving = useDraftSaving({ collection, record, draft, onOpen });
   const save = (): void => {
     if (isNew || (draft.count > 0 && mayEdit)) void saving.save();
@@ -121,17 +120,17 @@ function useDraftSaving({ collection, record, draft, onOpen }: DraftSavingOption
   const queries = useQueryClient();
   const saving = useSaving({
     collection,
-    record,
-    etag: draft.etag,
+    id: record?.id,
     values: draft.values,
+    before: draft.before,
     onSaved: (saved) => {
       draft.clear();
       if (record !== undefined) return;
       showToast(`${saved.record.id} created.`);
       void refreshRecords(queries, collection.name).then(() => onOpen(saved.record.id));
     },
-    onKeep: (theirs) => draft.rebase(theirs.etag),
-    onDrop: draft.clear,
+    onKeep: draft.rebase,
+    onDrop: draft.drop,
   });
   const discard = (): void => {
     draft.clear();

@@ -26,17 +26,17 @@ export function SavingNotice({ collection, saving, values, shown }: SavingNotice
     <Notice tone="retrying">
       Someone else changed this record. Your changes are not saved yet.
       <div className="versions">
-        {Object.entries(values).map(([name, mine]) => {
+        {conflict.fields.map((name) => {
           const field = collection.fields.find((one) => one.name === name);
-          const theirs = conflict.record[name];
+          const { record } = conflict.theirs;
           return (
             <div key={name} className="version">
               <p className="version-name">{name}</p>
               <dl>
                 <dt>Yours</dt>
-                <dd>{textOfValue(mine)}</dd>
+                <dd>{textOfValue(values[name])}</dd>
                 <dt>Saved now</dt>
-                <dd>{textOfValue(field === undefined ? theirs : formatValue(field, conflict.record))}</dd>
+                <dd>{textOfValue(field === undefined ? record[name] : formatValue(field, record))}</dd>
               </dl>
             </div>
           );

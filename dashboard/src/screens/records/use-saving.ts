@@ -9,27 +9,36 @@ import { offerUndoOfEdit } from './undo.ts';
 
 interface SavingOptions {
   readonly collection: Collection;
-  /** The record that the values were changed from; undefined for a new one. */
-  readonly record: RecordModel | undefined;
-  /** Its revision. Rows of a list have none: what they show is compared with the record as it is now. */
-  readonly etag: string | undefined;
+  /** The record that is changed; undefined for a new one. */
+  readonly id: string | undefined;
   /** What its controls hold. */
   readonly values: DraftValues;
+  /** What the record had in their fields when each was first changed. */
+  readonly before: Partial<RecordModel>;
   readonly onSaved: (saved: RevisedRecord) => void;
   /** The values are kept over those that somebody else has saved, and these are the ones they were changed from now. */
-  readonly onKeep: (theirs: RevisedRecord) => void;
-  /** The values are given up for those. */
-  readonly onDrop: () => void;
+  readonly onKeep: (theirs: RecordModel) => void;
+  /** The values of these fields are given up for those. */
+  readonly onDrop: (fields: readonly string[]) => void;
+}
+
+/** What somebody else has saved in fields that are changed here, too. */
+interface Conflict {
+  readonly theirs: RevisedRecord;
+  readonly fields: readonly string[];
 }
 
 export type Saving = ReturnType<typeof useSaving>;
 
-/** Saves values, one attempt at a time. Where somebody else was first, nothing is saved until one of the versions is chosen. */
-export function useSaving({ collection, record, etag, values, onSaved, onKeep, onDrop }: SavingOptions) {
+/** More changes by others than may come between a look at a record and the change of it. */
+const attemptsMax = 5;
+
+/** Saves values, one attempt at a time. Where somebody else has changed the same fields, nothing is saved until one of the versions is chosen. */
+export function useSaving({ collection, id, values, before, onSaved, onKeep, onDrop }: SavingOptions) {
   const queries = useQueryClient();
   const { name } = collection;
   const [error, setError] = useState<unknown>();
-  const [conflict, setConflict] = useState<RevisedRecord>();
+  const [conflict, setConflict] = useState<Conflict>();
   const [isBusy, setIsBusy] = useState(false);
   const show = (saved: RevisedRecord): void => {
     queries.setQueryData(recordQuery(name, saved.record.id).queryKey, saved);
@@ -39,30 +48,36 @@ export function useSaving({ collection, record, etag, values, onSaved, onKeep, o
     setConflict(undefined);
     setError(undefined);
   };
-  const update = async (seen: RecordModel): Promise<boolean> => {
+  const update = async (record: string, attempts = attemptsMax): Promise<boolean> => {
     const changes = toChanges(collection, values, false);
-    const before = etag === undefined ? await getRecord(name, seen.id) : { record: seen, etag };
-    if (!isSame(collection, before.record, seen)) {
-      setConflict(before);
+    const theirs = await getRecord(name, record);
+    const fields = Object.keys(values).filter((field) => !isSame(theirs.record, before, field));
+    if (fields.length > 0) {
+      setConflict({ theirs, fields });
       return false;
     }
-    const after = await updateRecord({ collection: name, id: seen.id, etag: before.etag }, changes);
-    show(after);
-    onSaved(after);
-    offerUndoOfEdit(queries, { collection, before, after, changes });
-    return true;
+    try {
+      const after = await updateRecord({ collection: name, id: record, etag: theirs.etag }, changes);
+      show(after);
+      onSaved(after);
+      offerUndoOfEdit(queries, { collection, before: theirs, after, changes });
+      return true;
+    } catch (failure) {
+      const isStale = failure instanceof Failure && failure.status === 412;
+      if (!isStale || attempts === 1) throw failure;
+      return update(record, attempts - 1);
+    }
   };
   const save = async (): Promise<boolean> => {
     if (isBusy || conflict !== undefined) return false;
     setIsBusy(true);
     setError(undefined);
     try {
-      if (record !== undefined) return await update(record);
+      if (id !== undefined) return await update(id);
       onSaved(await createRecord(name, toChanges(collection, values, true)));
       return true;
     } catch (failure) {
-      if (record === undefined || !(failure instanceof Failure && failure.status === 412)) setError(failure);
-      else await getRecord(name, record.id).then(setConflict, setError);
+      setError(failure);
       return false;
     } finally {
       setIsBusy(false);
@@ -70,10 +85,10 @@ export function useSaving({ collection, record, etag, values, onSaved, onKeep, o
   };
   const resolve = (isKept: boolean): void => {
     if (conflict === undefined) return;
-    show(conflict);
+    show(conflict.theirs);
     clear();
-    if (isKept) onKeep(conflict);
-    else onDrop();
+    if (isKept) onKeep(conflict.theirs.record);
+    else onDrop(conflict.fields);
   };
   return { error, messages: messagesOf(error), conflict, isBusy, save, resolve, clear };
 }
@@ -84,10 +99,7 @@ function messagesOf(error: unknown): ReadonlyMap<string, string> {
   return error instanceof Failure ? error.fields : new Map();
 }
 
-/** Whether two answers have the same values. One of them may leave out fields. */
-function isSame({ fields }: Collection, one: RecordModel, other: RecordModel): boolean {
-  return fields.every(
-    ({ name }) =>
-      !(name in one && name in other) || JSON.stringify(one[name]) === JSON.stringify(other[name]),
-  );
+/** Whether two answers have the same value. One of them may leave it out. */
+function isSame(one: Partial<RecordModel>, other: Partial<RecordModel>, field: string): boolean {
+  return !(field in one && field in other) || JSON.stringify(one[field]) === JSON.stringify(other[field]);
 }
