@@ -1,8 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Mutant } from './mutant.ts';
 
@@ -33,9 +42,24 @@ export type Verdict = 'killed' | 'survived' | 'broken';
 export class MutantTree {
   readonly #folder = mkdtempSync(join(tmpdir(), 'chancery-mutants-'));
 
+  /** Where a run has its files, on a disk and in memory. What it leaves, as it may end early, is removed with them. */
+  readonly #places: { readonly TMPDIR: string; readonly CHANCERY_TEST_PLACE?: string };
+
   constructor() {
+    const memory = process.env['CHANCERY_TEST_PLACE'];
+    this.#places = {
+      TMPDIR: join(this.#folder, 'tmp'),
+      ...(memory !== undefined && { CHANCERY_TEST_PLACE: join(memory, basename(this.#folder)) }),
+    };
+    // A server of a test runs as another user, who must be able to reach its own folder.
+    chmodSync(this.#folder, 0o711);
     for (const path of copied) cpSync(join(root, path), join(this.#folder, path), { recursive: true });
     symlinkSync(join(root, 'node_modules'), join(this.#folder, 'node_modules'));
+  }
+
+  /** What becomes of a mutant that changes nothing: unless it survives, its tests notice none of the others. */
+  tryUnchanged(mutant: Mutant): Promise<Verdict> {
+    return this.try({ ...mutant, to: mutant.from });
   }
 
   async try({ file, from, to, tests, engine = 'sqlite' }: Mutant): Promise<Verdict> {
@@ -60,24 +84,32 @@ export class MutantTree {
   async #run(tests: readonly string[], engine: string): Promise<string> {
     const options = ['--test', '--test-reporter=tap', `--test-timeout=${testTimeoutMs}`];
     const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
+    for (const place of Object.values(this.#places)) mkdirSync(place, { mode: 0o711 });
     // A group of its own: a process of tests that stands still in the database hears no signal but the last.
     const child = spawn(process.execPath, [...options, ...tests], {
       detached: true,
       cwd: this.#folder,
       stdio: ['ignore', 'pipe', 'ignore'],
-      env: { ...environment, CHANCERY_TEST_ENGINE: engine },
+      env: { ...environment, CHANCERY_TEST_ENGINE: engine, ...this.#places },
     });
-    let printed = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
     const { pid } = child;
     const end = (): void => {
       if (pid !== undefined) process.kill(-pid, 'SIGKILL');
     };
+    let printed = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      printed += text;
+      // One red test is enough. The name of a line that is not whole could be that of a file.
+      const lines = printed.slice(0, printed.lastIndexOf('\n') + 1);
+      if (child.exitCode === null && verdictOf(lines) === 'killed') end();
+    });
     const timer = setTimeout(end, runTimeoutMs);
     process.once('exit', end);
     await once(child, 'close');
     process.off('exit', end);
     clearTimeout(timer);
+    for (const place of Object.values(this.#places))
+      rmSync(place, { recursive: true, force: true, maxRetries: 5 });
     return printed;
   }
 }
