@@ -99,6 +99,6 @@ test('a select that is compared with none of its values is a warning', { skip },
   await page.getByRole('link', { name: 'Edit filter' }).click();
   await warning.waitFor();
   await assertAccessible(page, 'filter with a warning');
-  await page.locator('#endpoint-filter').fill("status = 'paid'");
+  await page.getByLabel('Filter').fill("status = 'paid'");
   await warning.waitFor({ state: 'detached' });
 });

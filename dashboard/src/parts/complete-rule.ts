@@ -137,7 +137,7 @@ export function targetOf(
 }
 
 /** The fields, and what refers to the collection: `comments_via_post`. */
-function namesOf(collection: Collection, collections: readonly Collection[]): readonly Completion[] {
+export function namesOf(collection: Collection, collections: readonly Collection[]): readonly Completion[] {
   const back = collections.flatMap((other) =>
     other.fields
       .filter((field) => field.type === 'relation' && field.collectionId === collection.id)

@@ -58,8 +58,5 @@ export function templateFields(
 function completePlaceholder(names: readonly string[], text: string, caret: number): CompletionList {
   const [word = ''] = /\{[\w:]*$/.exec(text.slice(0, caret)) ?? [];
   const matches = names.filter((name) => word !== '' && name.startsWith(word));
-  // The editor closes the brace when it is typed.
-  const isClosed = text[caret] === '}';
-  const items = matches.map((name) => ({ text: isClosed ? name.slice(0, -1) : name, hint: 'filled in' }));
-  return { from: caret - word.length, items };
+  return { from: caret - word.length, items: matches.map((name) => ({ text: name, hint: 'filled in' })) };
 }

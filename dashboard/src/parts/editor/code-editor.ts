@@ -77,7 +77,7 @@ export class CodeEditor {
       doc: options.value,
       extensions: [
         this.#said.of(spokenAttributes(options)),
-        this.#editing(),
+        this.#editing(host.closest('fieldset:disabled') !== null),
         EditorView.updateListener.of(({ docChanged, transactions }) => {
           if (docChanged && !transactions.some((one) => one.annotation(fromPage) === true)) this.#tell();
         }),
@@ -97,7 +97,8 @@ export class CodeEditor {
     );
   }
 
-  #editing(): Extension {
+  /** A form that is locked can be read. */
+  #editing(isLocked: boolean): Extension {
     const { language, tables, lines = 1, placeholder: text = '' } = this.#options;
     // One object for every key: CodeMirror goes on with the source that it began with.
     const completions = [{ autocomplete: (context: CompletionContext) => this.#complete(context) }];
@@ -124,6 +125,7 @@ export class CodeEditor {
       EditorState.languageData.of(() => completions),
       syntaxHighlighting(colours),
       placeholder(text),
+      EditorView.editable.of(!isLocked),
       EditorView.lineWrapping,
       look,
       EditorView.theme({ '.cm-content': { minHeight: `calc(${lines} * 1.5em + 10px)` } }),
@@ -138,7 +140,11 @@ export class CodeEditor {
       detail: hint,
       apply: () => {
         const { state: now } = this.#view;
-        this.#view.dispatch(insertCompletionText(now, text, from, now.selection.main.head));
+        const { head } = now.selection.main;
+        // The editor closes a quote or a brace when it is opened: this one takes its place as well.
+        const next = now.sliceDoc(head, head + 1);
+        const to = /['"}]/.test(next) && text.endsWith(next) ? head + 1 : head;
+        this.#view.dispatch(insertCompletionText(now, text, from, to));
         // A name with more below it goes on at once.
         if (text.endsWith('.')) startCompletion(this.#view);
       },

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { Editor } from '../editor/editor.tsx';
 import { errorAttributes, LabelledField } from '../labelled-field.tsx';
 import { once } from './codec.ts';
-import type { ControlProps, Field, OptionalField, SwitchField } from './field.ts';
+import type { CodeField, ControlProps, Field, OptionalField, SwitchField } from './field.ts';
 import { Chooser, isFew } from './picker.tsx';
 import { SetControl } from './set-control.tsx';
 import { ColorControl, SecretControl, TextControl } from './text-control.tsx';
@@ -71,7 +71,7 @@ function Control({ field, ...props }: ControlProps & { readonly field: Field }):
     case 'color':
       return <ColorControl {...props} text={text} field={field} />;
     case 'code':
-      return <Editor {...field} {...props} value={text} lines={field.rows ?? 1} />;
+      return <CodeControl {...props} text={text} field={field} />;
     case 'custom':
       return field.control(props);
     case 'switch':
@@ -80,6 +80,28 @@ function Control({ field, ...props }: ControlProps & { readonly field: Field }):
     default:
       return <TextControl {...props} text={text} field={field} />;
   }
+}
+
+interface CodeControlProps extends ControlProps {
+  readonly text: string;
+  readonly field: CodeField;
+}
+
+function CodeControl({ text, field, ...props }: CodeControlProps) {
+  const { complete, rows = 1, ...look } = field;
+  const { form, error } = props;
+  // What the service says of an expression has the place where it is wrong.
+  const [, position] = /\bat position (\d+)/.exec(error ?? '') ?? [];
+  return (
+    <Editor
+      {...look}
+      {...props}
+      value={text}
+      lines={rows}
+      problem={position === undefined ? undefined : { position: Number(position), message: error ?? '' }}
+      complete={complete && ((typed, caret) => complete(typed, caret, form))}
+    />
+  );
 }
 
 interface AsideProps extends ControlProps {

@@ -118,7 +118,7 @@ export type CodeField = CommonField & {
   readonly kind: 'code';
   readonly language: TextLanguage;
   readonly rows?: number;
-  readonly complete?: (text: string, caret: number) => CompletionList;
+  readonly complete?: (text: string, caret: number, form: Form) => CompletionList;
 };
 
 export type CustomField = CommonField & {

@@ -3,8 +3,9 @@ import Search from 'lucide-react/icons/search';
 import { useId, useState, type KeyboardEvent, type ReactNode, type RefObject } from 'react';
 import type { Collection } from '../../api/client.ts';
 import { isExpression } from '../../api/expressions.ts';
+import { completeFilter } from '../../parts/complete-filter.ts';
+import type { Completion, CompletionList } from '../../parts/editor/code-editor.ts';
 import { writeText } from '../../parts/write-text.ts';
-import { type Choice, completeFilter, type Completion } from './filter-completion.ts';
 
 interface FilterInputProps {
   readonly collection: Collection;
@@ -25,7 +26,7 @@ export function FilterInput(props: FilterInputProps) {
   const id = useId();
   const list = useChoices(props);
   const { completion, position } = list;
-  const isOpen = completion.choices.length > 0;
+  const isOpen = completion.items.length > 0;
   return (
     <div className="filter-input">
       <Search size={14} aria-hidden />
@@ -63,7 +64,7 @@ export function FilterInput(props: FilterInputProps) {
               Filters before
             </div>
           )}
-          {completion.choices.map((choice, index) => (
+          {completion.items.map((choice, index) => (
             <div
               key={choice.text}
               id={`${id}-${index}`}
@@ -78,7 +79,7 @@ export function FilterInput(props: FilterInputProps) {
             >
               {text === '' && <History size={13} aria-hidden />}
               <span className="cut mono">{choice.text}</span>
-              <span className="menu-end">{choice.note}</span>
+              <span className="menu-end">{choice.hint}</span>
             </div>
           ))}
         </div>
@@ -87,26 +88,26 @@ export function FilterInput(props: FilterInputProps) {
   );
 }
 
-const nothing: Completion = { start: 0, choices: [] };
+const nothing: CompletionList = { from: 0, items: [] };
 
 /** What can be taken at the caret, and what keys do with it. Without a list, or without a choice in it, Enter is for the filter. */
 function useChoices({ collection, collections, input, text, history, onText, onApply }: FilterInputProps) {
   const [caret, setCaret] = useState<number>();
   const [position, setPosition] = useState<number>();
-  const before = { start: 0, choices: history.map((filter) => ({ text: filter, note: '' })) };
+  const before = { from: 0, items: history.map((filter) => ({ text: filter, hint: '' })) };
   const completion =
     caret === undefined
       ? nothing
       : text === ''
         ? before
         : completeFilter(text.slice(0, caret), { collection, collections });
-  const { start, choices } = completion;
+  const { from, items: choices } = completion;
   const open = (at: number): void => {
     setCaret(at);
     setPosition(undefined);
   };
   const close = (): void => setCaret(undefined);
-  const take = (choice: Choice): void => {
+  const take = (choice: Completion): void => {
     if (text === '') {
       onText(choice.text);
       onApply(choice.text);
@@ -115,8 +116,8 @@ function useChoices({ collection, collections, input, text, history, onText, onA
     }
     // A path and a function go on, everything else is followed by a space.
     const taken = /[.(]$/.test(choice.text) ? choice.text : `${choice.text} `;
-    const next = text.slice(0, start) + taken + text.slice(caret ?? text.length).trimStart();
-    const end = start + taken.length;
+    const next = text.slice(0, from) + taken + text.slice(caret ?? text.length).trimStart();
+    const end = from + taken.length;
     const write = (): void => {
       onText(next);
       open(end);
@@ -134,7 +135,7 @@ function useChoices({ collection, collections, input, text, history, onText, onA
       onApply(text.trim());
       close();
     } else if (event.key === 'Tab' && !event.shiftKey && text !== '' && choices[position ?? 0] !== undefined)
-      take(choices[position ?? 0] ?? { text: '', note: '' });
+      take(choices[position ?? 0] ?? { text: '', hint: '' });
     else if (event.key === 'Escape' && caret !== undefined && choices.length > 0) close();
     else if (event.key === 'Escape' && text !== '') {
       onText('');

@@ -3,6 +3,7 @@ import type { Endpoint } from '../../api/events.ts';
 import type { BackfillRequest } from '../../api/replays.ts';
 import type { Part } from '../../parts/form/field.ts';
 import { plural } from '../../parts/time.tsx';
+import { chosenOf } from './endpoint-parts.ts';
 import { filledIn, JobForm, narrowingFields } from './job-form.tsx';
 
 interface BackfillFormProps {
@@ -12,7 +13,11 @@ interface BackfillFormProps {
 
 /** Which records of which collection, and how many these are, before any is sent. */
 export function BackfillForm({ endpoint, onStarted }: BackfillFormProps) {
-  const names = useNames(endpoint);
+  const collections = useLoadedCollections() ?? [];
+  const names = chosenOf(endpoint.collections, collections)
+    .map(({ name }) => name)
+    .filter((name) => !name.startsWith('_'))
+    .toSorted();
   const parts: readonly Part[] = [
     {
       path: 'collection',
@@ -20,7 +25,11 @@ export function BackfillForm({ endpoint, onStarted }: BackfillFormProps) {
       label: 'Collection',
       choices: names.map((name) => ({ value: name, label: name })),
     },
-    ...narrowingFields('Matched against current records. Leave empty to send all.'),
+    ...narrowingFields({
+      help: 'Matched against current records. Leave empty to send all.',
+      chosenOf: (form) => collections.filter(({ name }) => name === form.value('collection')),
+      collections,
+    }),
   ];
   return (
     <JobForm
@@ -37,13 +46,4 @@ export function BackfillForm({ endpoint, onStarted }: BackfillFormProps) {
       <p className="field-help">Sends existing records, then changes, with no gaps and no duplicates.</p>
     </JobForm>
   );
-}
-
-/** The names of the collections of whose records the endpoint is told. */
-function useNames({ collections }: Endpoint): readonly string[] {
-  const all = useLoadedCollections() ?? [];
-  return all
-    .filter(({ id, name }) => !name.startsWith('_') && (collections.length === 0 || collections.includes(id)))
-    .map(({ name }) => name)
-    .toSorted();
 }

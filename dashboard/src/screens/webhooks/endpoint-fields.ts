@@ -70,9 +70,9 @@ export const options: { readonly [Name in OptionName]: Option & Beginning<Name> 
   filter: {
     place: 'main',
     initial: '',
-    kind: 'text',
-    isMono: true,
-    rows: 1,
+    // What completes it is added where the form is made.
+    kind: 'code',
+    language: 'filter',
     label: 'Filter',
     placeholder: "state = 'paid' && state:changed = true",
     help: 'Send only changes where the updated record matches. Leave empty to send all. @old.state is the previous value; state:changed = true means it changed.',

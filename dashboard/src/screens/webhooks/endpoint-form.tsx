@@ -37,11 +37,7 @@ export function EndpointForm({ endpoint, save, hasCatcher = false }: EndpointFor
   const typed = useForm({
     name: `endpoint:${endpoint?.id ?? 'new'}`,
     prefix: 'endpoint-',
-    parts: endpointParts({
-      collections: collections.map(({ id, name }) => ({ value: id, label: name })),
-      isNew,
-      isBound,
-    }),
+    parts: endpointParts({ collections, isNew, isBound }),
     values: { ...(endpoint ?? newEndpoint) },
     isNew,
     save,

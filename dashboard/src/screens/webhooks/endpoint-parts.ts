@@ -1,5 +1,7 @@
+import type { Collection } from '../../api/client.ts';
 import { membersOf } from '../../api/members-of.ts';
-import type { Choice, Field, Part, Values } from '../../parts/form/field.ts';
+import { completeFilterOf } from '../../parts/complete-filter.ts';
+import type { Field, Part, Values } from '../../parts/form/field.ts';
 import type { Form } from '../../parts/form/use-form.ts';
 import {
   beginnings,
@@ -40,7 +42,7 @@ const folds: Readonly<Record<Exclude<Place, 'main'>, string>> = {
 };
 
 interface EndpointParts {
-  readonly collections: readonly Choice[];
+  readonly collections: readonly Collection[];
   readonly isNew: boolean;
   /** Whether an API key for some endpoints is signed in. */
   readonly isBound: boolean;
@@ -79,9 +81,26 @@ export function endpointParts({ collections, isNew, isBound }: EndpointParts): r
   ];
 }
 
-function completed(field: PlacedField, collections: readonly Choice[], isNew: boolean): PlacedField {
-  if (field.kind === 'set' && field.path === 'collections') return { ...field, choices: collections };
+function completed(field: PlacedField, collections: readonly Collection[], isNew: boolean): PlacedField {
+  if (field.kind === 'set' && field.path === 'collections')
+    return { ...field, choices: collections.map(({ id, name }) => ({ value: id, label: name })) };
+  if (field.kind === 'code')
+    return {
+      ...field,
+      complete: (text, caret, form) =>
+        completeFilterOf(
+          chosenOf(form.value('collections'), collections),
+          { text, caret },
+          { collections, isOfChanges: true },
+        ),
+    };
   return field.kind === 'text' && field.path === 'url' ? { ...field, hasFocus: isNew } : field;
+}
+
+/** Returns those of which an endpoint is told with this value of its option. */
+export function chosenOf(ids: unknown, collections: readonly Collection[]): readonly Collection[] {
+  if (!Array.isArray(ids) || ids.length === 0) return collections;
+  return collections.filter(({ id }) => ids.includes(id));
 }
 
 /** The numbers stand beside each other, at the end. */

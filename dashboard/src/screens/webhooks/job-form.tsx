@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
-import { Failure } from '../../api/client.ts';
+import { type Collection, Failure } from '../../api/client.ts';
 import type { Endpoint } from '../../api/events.ts';
 import { type Job, jobCountQuery, startJob } from '../../api/replays.ts';
+import { completeFilterOf } from '../../parts/complete-filter.ts';
 import type { Field, Part, Values } from '../../parts/form/field.ts';
 import { FormView } from '../../parts/form/form-view.tsx';
-import { useForm, withErrors } from '../../parts/form/use-form.ts';
+import { type Form, useForm, withErrors } from '../../parts/form/use-form.ts';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { Estimate } from './estimate.tsx';
 
@@ -68,16 +69,30 @@ export function JobForm(props: JobFormProps) {
   );
 }
 
+interface Narrowing {
+  readonly help: string;
+  readonly mayFilter?: boolean;
+  /** Of whose records the job is. */
+  readonly chosenOf: (form: Form) => readonly Collection[];
+  readonly collections: readonly Collection[];
+}
+
 /** What every job can be narrowed by. */
-export function narrowingFields(filterHelp: string, mayFilter = true): readonly Field[] {
+export function narrowingFields({
+  help,
+  mayFilter = true,
+  chosenOf,
+  collections,
+}: Narrowing): readonly Field[] {
   return [
     {
       path: 'filter',
-      kind: 'text',
-      isMono: true,
+      kind: 'code',
+      language: 'filter',
+      complete: (text, caret, form) => completeFilterOf(chosenOf(form), { text, caret }, { collections }),
       label: 'Filter',
       placeholder: "state = 'paid'",
-      help: filterHelp,
+      help,
       // A key for some endpoints may not, where these are sent parts of records only.
       when: () => mayFilter,
     },

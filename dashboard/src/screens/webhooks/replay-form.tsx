@@ -1,9 +1,11 @@
+import { useLoadedCollections } from '../../api/collections.ts';
 import { explainedChoicesOf } from '../../api/members-of.ts';
 import type { Endpoint } from '../../api/events.ts';
 import type { ReplayRequest } from '../../api/replays.ts';
 import { isBoundToEndpoints } from '../../api/session.ts';
 import { deliveries } from '../../parts/delivery-words.ts';
 import type { Field, Values } from '../../parts/form/field.ts';
+import { chosenOf } from './endpoint-parts.ts';
 import { filledIn, JobForm, narrowingFields } from './job-form.tsx';
 
 const chosen: readonly Field[] = [
@@ -42,6 +44,7 @@ interface ReplayFormProps {
 
 /** Which of the past deliveries, and how many these are, before any is sent. */
 export function ReplayForm({ endpoint, onStarted }: ReplayFormProps) {
+  const collections = useLoadedCollections()?.filter(({ system }) => !system) ?? [];
   const mayFilter = !isBoundToEndpoints() || isSentWhole(endpoint);
   return (
     <JobForm
@@ -49,7 +52,12 @@ export function ReplayForm({ endpoint, onStarted }: ReplayFormProps) {
       kind="replay"
       parts={[
         ...chosen,
-        ...narrowingFields('Matched against the record in the event. Leave empty to send all.', mayFilter),
+        ...narrowingFields({
+          help: 'Matched against the record in the event. Leave empty to send all.',
+          mayFilter,
+          chosenOf: () => chosenOf(endpoint.collections, collections),
+          collections,
+        }),
       ]}
       values={{ scope: 'failed', since: 0, filter: '', rate: null }}
       toJob={(values) => ({ kind: 'replay', body: toRequest(values) })}
