@@ -191,8 +191,10 @@ test('an endpoint that is given to superusers is told of what was undecided, and
     return listOf(items).every(({ undecided }) => undecided !== '');
   });
   await service.call('PATCH', `${endpoints}/${given.id}`, { body: { owner: '' } });
-  assert.equal((await stage.accounts.update(bob.id, { name: 'quick' }, true)).status, 200);
   await service.call('POST', `${endpoints}/${skipping.id}/resume`, { body: { backlog: 'skip' } });
+  const { items } = await service.call('GET', '/api/webhooks/lanes');
+  assert.equal(listOf(items).find(({ id }) => id === skipping.id)?.undecided, '');
+  assert.equal((await stage.accounts.update(bob.id, { name: 'quick' }, true)).status, 200);
   await add(stage, 'two');
   await eventually('all is told', () => told().length === 2 && told('/skipped').length > 0);
   assert.deepEqual([told().toSorted(), told('/skipped')], [['one', 'two'], ['two']]);

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LaneSource } from '../../src/dispatch/lane-source.ts';
+import { InstanceLanes } from '../../src/dispatch/lanes.ts';
+import { alwaysSafe } from '../../src/events/log-horizon.ts';
 import { add, makeSlow, openAccountStage } from '../support/account-stage.ts';
 import { allDecided } from '../support/all-decided.ts';
 import { eventually } from '../support/eventually.ts';
@@ -121,4 +123,32 @@ test('decisions that failed are made again while nothing else happens', async (t
   await add(stage, 'open');
   await eventually('it is told', () => told().includes('open'));
   assert.equal(failures, 1);
+});
+
+test('an instance whose decisions failed is due when they are made again', async (t) => {
+  const clock = new MovableClock();
+  const { databases, wrapDatabase } = faultyDatabases();
+  const stage = await openAccountStage(t, { parts: { clock, wrapDatabase } });
+  const { account, own, service, told } = stage;
+  await own(await account('ann'));
+  const away = new Error('the database is away');
+  for (const database of databases)
+    database.searchFault = ({ text }) => (text.includes('CASE WHEN') ? away : undefined);
+  await add(stage, 'open');
+  await service.withInstance('default', async (instance) => {
+    const lanes = new InstanceLanes(instance.id);
+    lanes.lend(instance);
+    lanes.note('log');
+    const now = instance.dueClock.now();
+    const decisions = { safeEnd: alwaysSafe, isOver: () => false, onStep: () => undefined };
+    await lanes.refill({ now, epoch: '', decisions });
+    await lanes.decided();
+    assert.equal(lanes.endLook(now), now + 1_000);
+  });
+  for (const database of databases) database.searchFault = () => undefined;
+  await eventually('it is told', () => {
+    clock.move(1_000);
+    service.look();
+    return told().includes('open');
+  });
 });
