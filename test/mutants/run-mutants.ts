@@ -23,6 +23,7 @@ const copied = [
   'spec',
   'docs',
   'kit',
+  'dashboard',
   'tools',
   'examples',
   'package.json',

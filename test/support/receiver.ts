@@ -70,6 +70,8 @@ export interface ReceiverOptions {
   };
   /** Called when a request has arrived, before it is answered in this mode. */
   readonly onRequest?: (request: ReceivedRequest, mode: ReceiverMode) => void;
+  /** Whether `requests` stays empty: of millions, only `onRequest` is to know. */
+  readonly isForgetful?: boolean;
 }
 
 /** A real HTTP receiver on a free loopback port that can be told to be slow, rude, huge or gone. */
@@ -87,6 +89,7 @@ export class Receiver implements AsyncDisposable {
   readonly #server: Server;
   readonly #isTls: boolean;
   readonly #listener: ReceiverOptions['onRequest'];
+  readonly #isForgetful: boolean;
   #openRequests = 0;
   readonly #sockets = new Set<Socket>();
   readonly #timers = new Set<NodeJS.Timeout>();
@@ -96,6 +99,7 @@ export class Receiver implements AsyncDisposable {
     this.mode = options.mode ?? { kind: 'ok' };
     this.#isTls = options.tls !== undefined;
     this.#listener = options.onRequest;
+    this.#isForgetful = options.isForgetful ?? false;
     const onRequest = (request: IncomingMessage, response: ServerResponse) =>
       this.#onRequest(request, response);
     this.#server =
@@ -186,7 +190,7 @@ export class Receiver implements AsyncDisposable {
         body: Buffer.concat(chunks),
         receivedAt: Date.now(),
       };
-      this.requests.push(received);
+      if (!this.#isForgetful) this.requests.push(received);
       this.#listener?.(received, this.mode);
       const { mode } = this;
       this.#answer(mode.kind === 'by request' ? mode.modeOf(received) : mode, request, response);

@@ -87,7 +87,7 @@ function say(message: FromReceivers): void {
 
 async function open(name: string, script: ReceiverScript): Promise<void> {
   const onRequest = (request: ReceivedRequest, mode: ReceiverMode): void => note(name, request, mode);
-  const receiver = await Receiver.open({ onRequest });
+  const receiver = await Receiver.open({ onRequest, isForgetful: true });
   all.set(name, { receiver, script, secrets: [], timer: undefined });
   say({ kind: 'opened', name, port: receiver.port });
 }

@@ -17,12 +17,17 @@ const settleMs = 150;
 export class Receivers {
   readonly #child: ChildProcess;
   readonly #journal: string;
+  #isStopping = false;
   /** One question at a time: answers carry no number. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(journal: string) {
     this.#journal = journal;
     this.#child = fork(entry, [journal], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    // Without them a run would go on, and look like one whose receivers are all away.
+    this.#child.once('exit', (code, signal) => {
+      if (!this.#isStopping) throw new Error(`the receivers ended with ${String(code ?? signal)}`);
+    });
   }
 
   /** Opens a receiver and returns its port. It plays its script from `begin` on. */
@@ -60,6 +65,7 @@ export class Receivers {
   }
 
   async stop(): Promise<void> {
+    this.#isStopping = true;
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const ended = once(this.#child, 'exit');
     this.#child.disconnect();
