@@ -60,7 +60,17 @@ test('a damaged page of the server is a 503 that names nothing, an entry of the 
   const { health } = node.data.home;
   const checkedAt = Date.now();
   await eventually('the node has looked', () => health.checkedAt > checkedAt);
+  const search = node.data.home.openDamageSearch();
+  const find = async (): Promise<readonly string[] | undefined> => search.find('', { isWhole: false });
+  assert.deepEqual(await find(), []);
   await assert.rejects(ask(url, `SELECT * FROM ${table}`));
+  const [found] = await eventually('it is counted', async () => {
+    const problems = await find();
+    return problems?.length === 1 && problems;
+  });
+  assert.equal(found, 'Pages with wrong checksums, as the server has counted: 1.');
+  assert.deepEqual(await find(), []);
+  await search.stop();
   await eventually('the node knows', async () => (await readinessOf(group, node)) === 'damage');
   const { status, json, retryAfter } = await group.ask(node, `GET ${records}`);
   assert.deepEqual([status, retryAfter], [503, '30']);

@@ -159,7 +159,7 @@ function searchByChecksums(database: Database): DamageSearch {
       const count = (await countChecksumFailures(database)) ?? 0;
       const isMore = countBefore !== undefined && count > countBefore;
       countBefore = count;
-      return isMore ? [`The server has met ${count} pages with wrong checksums.`] : [];
+      return isMore ? [`Pages with wrong checksums, as the server has counted: ${count}.`] : [];
     },
     stop: () => Promise.resolve(),
   };
