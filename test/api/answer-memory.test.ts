@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
+import type { AppParts } from '../../src/app.ts';
 import type { Ledger } from '../../src/base/ledger.ts';
 import { createCollection } from '../../src/definitions/change-collection.ts';
 import { eventually } from '../support/eventually.ts';
+import { faultyDatabases } from '../support/faulty-databases.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 const mebibyte = 1024 * 1024;
@@ -13,8 +15,12 @@ const recordBytes = 2 * mebibyte;
 const listed = 6;
 const list = `/api/collections/posts/records?perPage=${listed}`;
 
-async function setUp(t: TestContext): Promise<{ readonly service: TestService; readonly memory: Ledger }> {
+async function setUp(
+  t: TestContext,
+  parts: AppParts = {},
+): Promise<{ readonly service: TestService; readonly memory: Ledger }> {
   const service = await startService(t, {
+    parts,
     flags: { 'answer-memory': '64', 'query-timeout': '10', 'trusted-proxies': '127.0.0.1' },
   });
   await service.app.data.directory.create('other', null);
@@ -66,6 +72,25 @@ test('answers that nobody reads take no more memory than is documented, others a
   assert.ok(most > max / 4, `${most} bytes: one instance may have all`);
   for (const socket of sockets) socket.destroy();
   await eventually('all of it is given back', () => memory.amount === 0 && memory.waiting === 0, 15_000);
+});
+
+test('rows are not read before there is memory for them', async (t) => {
+  const { databases, wrapDatabase } = faultyDatabases();
+  const { service, memory } = await setUp(t, { wrapDatabase });
+  let reads = 0;
+  for (const database of databases)
+    database.searchFault = ({ text }) => {
+      if (text.includes('posts')) reads += 1;
+      return undefined;
+    };
+  const held = memory.tryToHold({ instance: 'elsewhere', address: '' }, max);
+  assert.ok(held !== undefined);
+  const asked = service.request(list);
+  await eventually('it waits', () => memory.waiting === 1);
+  assert.equal(reads, 0);
+  memory.release(held);
+  assert.equal((await asked).status, 200);
+  assert.ok(reads > 0);
 });
 
 test('a client that reads slowly gets all of its answer, of which less and less is in memory', async (t) => {
