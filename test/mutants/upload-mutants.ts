@@ -202,7 +202,7 @@ export const uploadMutants: readonly Mutant[] = [
     name: 'young uploads are left alone',
     file: 'src/files/file-sweeper.ts',
     from: 'if (due <= now) await rm(path, { force: true });',
-    to: 'await rm(path, { force: true });',
+    to: 'if (due > 0) await rm(path, { force: true });',
     tests: sweeper,
   },
   {
