@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
+import type { Flags } from '../../src/config/config.ts';
 import { HostPool } from '../../src/hosts/host-pool.ts';
 import { eventually } from '../support/eventually.ts';
 import { issueSuperuserToken } from '../support/issue-superuser-token.ts';
@@ -17,6 +18,7 @@ export interface HostStage extends TestService {
 export interface HostStageOptions {
   readonly threads?: number;
   readonly heapMbMax?: number;
+  readonly flags?: Flags;
   /** A directory of an earlier service, which has the collection. */
   readonly data?: string;
 }
@@ -24,9 +26,9 @@ export interface HostStageOptions {
 /** A service whose instances are run by threads, with a collection `posts`. */
 export async function startHosts(
   t: TestContext,
-  { threads = 2, heapMbMax, data }: HostStageOptions = {},
+  { threads = 2, heapMbMax, flags: more = {}, data }: HostStageOptions = {},
 ): Promise<HostStage> {
-  const flags = { 'host-threads': String(threads), 'query-timeout': '1' };
+  const flags = { 'host-threads': String(threads), 'query-timeout': '1', ...more };
   const parts = { hostThreads: { file: faultyFile, ...(heapMbMax !== undefined && { heapMbMax }) } };
   const service = await startService(t, { flags, parts, ...(data !== undefined && { data }) });
   const body = {
