@@ -146,7 +146,7 @@ test('what is older than the log is kept goes, sent or not, and what is younger 
 });
 
 test('what waits for an earlier change of its record is let go when that is given up', async (t) => {
-  const { service, sender, pass, tidy, titles } = await start(t);
+  const { service, clock, sender, pass, titles } = await start(t);
   await service.addEndpoint({ order: 'record', schedule: [604_800, 604_800, 604_800, 604_800, 604_800] });
   sender().answer = { kind: 'status', status: 404, cause: 'Status 404.' };
   const { id } = await service.addPost('a');
@@ -164,7 +164,13 @@ test('what waits for an earlier change of its record is let go when that is give
     return (await rowsOf(service))['outcome'] === 2;
   });
   sender().answer = answers.ok;
-  await tidy();
+  const woken: string[] = [];
+  const wake = (id: string): void => {
+    woken.push(id);
+    service.app.data.wakeUp.notify(id);
+  };
+  await janitorOf(service, { days: 30, clock, wake }).tidy();
+  assert.equal(woken.length, 1);
   await eventually('it is sent', () => titles().length === 6);
   assert.deepEqual(titles(), ['a', 'a', 'a', 'a', 'a', 'b']);
   assert.deepEqual(givenUp(service), [1]);

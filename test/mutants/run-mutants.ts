@@ -104,7 +104,12 @@ export class MutantTree {
       const lines = printed.slice(0, printed.lastIndexOf('\n') + 1);
       if (child.exitCode === null && verdictOf(lines) === 'killed') end();
     });
-    const timer = setTimeout(end, runTimeoutMs);
+    // A run that never ends is noticed by whoever waits for it.
+    const giveUp = (): void => {
+      printed += '\nnot ok 1 - ended in time\n';
+      end();
+    };
+    const timer = setTimeout(giveUp, runTimeoutMs);
     process.once('exit', end);
     await once(child, 'close');
     process.off('exit', end);
