@@ -206,10 +206,15 @@ test('R-10: subscriptions are set by whoever knows the client id, and refused in
     assert.equal(answer.status, 400, topic);
     assert.ok(answer.text.includes(why), `${topic}: ${answer.text}`);
   }
-  const forbidden = await stage.set(clientId, [
-    withOptions('posts/*', { query: { filter: '@request.auth.id = ""' } }),
-  ]);
-  assert.equal(forbidden.status, 400);
+  // Inside a quoted text as well.
+  for (const [filter, name] of [
+    ['@request.auth.id = ""', '@request.'],
+    ["title = '@collection.'", '@collection.'],
+  ] as const) {
+    const forbidden = await stage.set(clientId, [withOptions('posts/*', { query: { filter } })]);
+    assert.equal(forbidden.status, 400);
+    assert.ok(forbidden.text.includes(`Only superusers can filter by ${name}`), forbidden.text);
+  }
 });
 
 test('A27 a topic that is wrong is refused alone, and once: the client gets all others, then and later', async (t) => {
