@@ -1,15 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chmodSync,
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -49,11 +40,10 @@ export class MutantTree {
   constructor() {
     const memory = process.env['CHANCERY_TEST_PLACE'];
     this.#places = {
-      TMPDIR: join(this.#folder, 'tmp'),
+      // Beside the copy: within it, programs would find its packages.
+      TMPDIR: `${this.#folder}-files`,
       ...(memory !== undefined && { CHANCERY_TEST_PLACE: join(memory, basename(this.#folder)) }),
     };
-    // A server of a test runs as another user, who must be able to reach its own folder.
-    chmodSync(this.#folder, 0o711);
     for (const path of copied) cpSync(join(root, path), join(this.#folder, path), { recursive: true });
     symlinkSync(join(root, 'node_modules'), join(this.#folder, 'node_modules'));
   }
@@ -85,6 +75,7 @@ export class MutantTree {
   async #run(tests: readonly string[], engine: string): Promise<string> {
     const options = ['--test', '--test-reporter=tap', `--test-timeout=${testTimeoutMs}`];
     const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
+    // A server of a test runs as another user, who must be able to reach its own folder.
     for (const place of Object.values(this.#places)) mkdirSync(place, { mode: 0o711 });
     // A group of its own: a process of tests that stands still in the database hears no signal but the last.
     const child = spawn(process.execPath, [...options, ...tests], {
