@@ -7,6 +7,7 @@ import { onInstance } from '../../src/open-data-directory.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { createCollection } from '../../src/definitions/change-collection.ts';
 import { createEndpoint } from '../../src/deliveries/endpoints/change-endpoint.ts';
+import { atEnd } from '../support/at-end.ts';
 import { eventually } from '../support/eventually.ts';
 import { openTestPostgres } from '../support/postgres.ts';
 import { Receiver } from '../support/receiver.ts';
@@ -43,7 +44,7 @@ for (const { engine, kills } of [
   test(`endpoints of accounts are told of each change that they may view behind kill -9, and each is decided once (${engine})`, async (t) => {
     t.diagnostic(`seed ${seed}`);
     const receiver = await Receiver.open();
-    t.after(() => receiver.close());
+    atEnd(t, () => receiver.close());
     const data = temporaryFolder(t);
     const isPostgres = engine === 'postgres';
     const place: Place = isPostgres
@@ -60,7 +61,7 @@ for (const { engine, kills } of [
       await writing;
     }
     const server = await ServerProcess.start({ ...place, isWithoutWarnings: true }, environment);
-    t.after(() => server.signal('SIGKILL'));
+    atEnd(t, () => server.signal('SIGKILL'));
     await settle(server);
     assertTold(t, { receiver, answered, kills });
     const decided = await countDeliveries(server);

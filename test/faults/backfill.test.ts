@@ -8,6 +8,7 @@ import { readConfig } from '../../src/config/config.ts';
 import { createCollection } from '../../src/definitions/change-collection.ts';
 import { createEndpoint, setEndpointStatus } from '../../src/deliveries/endpoints/change-endpoint.ts';
 import { requestBackfill } from '../../src/deliveries/endpoints/request-backfill.ts';
+import { atEnd } from '../support/at-end.ts';
 import { eventually } from '../support/eventually.ts';
 import { openTestPostgres } from '../support/postgres.ts';
 import { Receiver } from '../support/receiver.ts';
@@ -42,7 +43,7 @@ for (const { engine, kills } of [
 ])
   test(`a backfill goes on behind kill -9, takes each record once and misses none (${engine})`, async (t) => {
     const receiver = await Receiver.open();
-    t.after(() => receiver.close());
+    atEnd(t, () => receiver.close());
     const place = await openPlace(t, engine);
     const backfill = await prepare(place, receiver.url);
     const random = new Random(29);
@@ -55,7 +56,7 @@ for (const { engine, kills } of [
       await writing;
     }
     const server = await ServerProcess.start({ ...place, isWithoutWarnings: true }, environment);
-    t.after(() => server.signal('SIGKILL'));
+    atEnd(t, () => server.signal('SIGKILL'));
     const token = await signIn(server.url);
     const over = await eventually('the backfill is over', async () => {
       const replay = await ask(server.url, `/api/webhooks/replays/${backfill}`, token);

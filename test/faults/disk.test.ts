@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { atEnd } from '../support/at-end.ts';
 import { eventually } from '../support/eventually.ts';
 import { runMain } from '../support/main-process.ts';
 import { FaultyDisk, faultyDiskMissing, type DiskFault } from './faulty-disk.ts';
@@ -165,7 +166,7 @@ test('a file that cannot be opened to read leaves no descriptor behind', here, a
   failReader(disk, 1);
   // It looks for deliveries as it starts.
   const again = await ServerProcess.start({ data: folder.data }, disk.environment(folder.data));
-  t.after(() => again.signal('SIGKILL'));
+  atEnd(t, () => again.signal('SIGKILL'));
   await eventually('the instance cannot be opened', () => again.log.length > 0);
   const before = descriptorsOf(again);
   for (let n = 0; n < 40; n += 1) {
@@ -273,7 +274,7 @@ test('a start that finds room for little still reads', here, async (t) => {
   // What SQLite keeps beside a file to share its log has room, the log has none.
   disk.fail({ call: 'write', error: 'ENOSPC', suffix: '-wal' });
   const again = await ServerProcess.start({ data: folder.data }, disk.environment(folder.data));
-  t.after(() => again.signal('SIGKILL'));
+  atEnd(t, () => again.signal('SIGKILL'));
   const records = `${again.url}/api/collections/posts/records`;
   assert.equal((await fetch(records)).status, 200);
   const headers = { 'content-type': 'application/json' };
@@ -295,7 +296,7 @@ test('a start that finds no room at all says so', here, async (t) => {
 
 test('a start that dies at any write or sync is followed by one that works', inAll, async (t) => {
   const disk = new FaultyDisk();
-  t.after(() => disk.close());
+  atEnd(t, () => disk.close());
   // In steps, because each costs two starts of a server; of syncs there are fewer.
   for (const [call, step] of [
     ['write', 60],
@@ -340,7 +341,7 @@ function descriptorsOf(server: ServerProcess): number {
 /** Starts a server in an empty folder with the fault, and another one after it has died; false when it did not die. */
 async function diesAtStart(t: TestContext, disk: FaultyDisk, fault: DiskFault): Promise<boolean> {
   const data = mkdtempSync(join(tmpdir(), 'chancery-faults-'));
-  t.after(() => rmSync(data, { recursive: true }));
+  atEnd(t, () => rmSync(data, { recursive: true }));
   disk.fail(fault);
   const doomed = await ServerProcess.start({ data }, disk.environment(data)).catch(() => undefined);
   // A server listens before it has opened its instance.

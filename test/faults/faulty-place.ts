@@ -8,6 +8,7 @@ import { prepareFolder, type PreparedFolder } from './prepare-folder.ts';
 import { ServerProcess } from './server-process.ts';
 import { readStoredState } from './stored-state.ts';
 import { textOf } from './workload.ts';
+import { atEnd } from '../support/at-end.ts';
 import { storedDeliveries } from '../support/delivery-rows.ts';
 
 /** What a commit writes and syncs. */
@@ -26,13 +27,13 @@ export interface Place {
 
 export async function startPlace(t: TestContext): Promise<Place> {
   const journal = await Journal.open();
-  t.after(() => journal.close());
+  atEnd(t, () => journal.close());
   const folder = await prepareFolder(journal, ['/only']);
-  t.after(() => rmSync(folder.data, { recursive: true }));
+  atEnd(t, () => rmSync(folder.data, { recursive: true }));
   const disk = new FaultyDisk();
-  t.after(() => disk.close());
+  atEnd(t, () => disk.close());
   const server = await ServerProcess.start({ data: folder.data }, disk.environment(folder.data));
-  t.after(() => server.signal('SIGKILL'));
+  atEnd(t, () => server.signal('SIGKILL'));
   const place = { folder, disk, server, journal, answers: [] };
   disk.count(log);
   await createAndDeliver(place);

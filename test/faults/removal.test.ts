@@ -6,6 +6,7 @@ import { onInstance } from '../../src/open-data-directory.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { createCollection } from '../../src/definitions/change-collection.ts';
 import { sql } from '../../src/sql/sql.ts';
+import { atEnd } from '../support/at-end.ts';
 import { eventually } from '../support/eventually.ts';
 import { serveMain } from '../support/main-process.ts';
 import { openTestPostgres } from '../support/postgres.ts';
@@ -85,7 +86,7 @@ for (const engine of ['sqlite', 'postgres'])
     // Each round begins where the last has ended.
     for (const afterMs of killsMs.slice(0, inSample(2, killsMs.length))) await killHalfway(t, place, afterMs);
     const app = await openPlace(place);
-    t.after(() => app.stop());
+    atEnd(t, () => app.stop());
     const path = `${app.url}/api/records/authors/${author}`;
     // Where it was killed before the delete began, and nothing is left to go on with.
     const isOver = async (): Promise<boolean> => {

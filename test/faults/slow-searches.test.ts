@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
+import { atEnd } from '../support/at-end.ts';
 import { eventually } from '../support/eventually.ts';
 import { FaultyDisk, faultyDiskMissing } from './faulty-disk.ts';
 import { Journal } from './journal.ts';
@@ -53,18 +54,18 @@ test('a slow search fails like others when the sync of what it may have seen has
 
 async function start(t: TestContext): Promise<Place> {
   const journal = await Journal.open();
-  t.after(() => journal.close());
+  atEnd(t, () => journal.close());
   const folder = await prepareFolder(journal, []);
-  t.after(() => rmSync(folder.data, { recursive: true }));
+  atEnd(t, () => rmSync(folder.data, { recursive: true }));
   const database = new DatabaseSync(folder.file);
   database.exec(`
     WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${rowsMax - 1})
     INSERT INTO posts (id, title, body, created, updated, "$revision") SELECT 'post' || n, 'title', '', '', '', 1 FROM n`);
   database.close();
   const disk = new FaultyDisk();
-  t.after(() => disk.close());
+  atEnd(t, () => disk.close());
   const server = await ServerProcess.start({ data: folder.data }, disk.environment(folder.data));
-  t.after(() => server.signal('SIGKILL'));
+  atEnd(t, () => server.signal('SIGKILL'));
   disk.count(log);
   const collections = `${server.url}/api/collections`;
   const place: Place = {

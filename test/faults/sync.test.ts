@@ -6,6 +6,7 @@ import { Journal } from './journal.ts';
 import { prepareFolder } from './prepare-folder.ts';
 import { ServerProcess } from './server-process.ts';
 import { textOf } from './workload.ts';
+import { atEnd } from '../support/at-end.ts';
 
 const here = { skip: faultyDiskMissing ?? false };
 const connections = 64;
@@ -38,11 +39,11 @@ function assertSynced({ firstSyncs, loadSyncs }: SyncCounts): void {
 /** Syncs of the instance's log only: the log is what a commit waits for. */
 async function countSyncs(t: TestContext, isUnsynced: boolean): Promise<SyncCounts> {
   const journal = await Journal.open();
-  t.after(() => journal.close());
+  atEnd(t, () => journal.close());
   const { data } = await prepareFolder(journal, []);
-  t.after(() => rmSync(data, { recursive: true }));
+  atEnd(t, () => rmSync(data, { recursive: true }));
   const disk = new FaultyDisk();
-  t.after(() => disk.close());
+  atEnd(t, () => disk.close());
   disk.count('/data.db-wal');
   const server = await ServerProcess.start({ data, isUnsynced }, disk.environment(data));
   // The first write makes a new log, whose header is synced whatever the setting.

@@ -6,6 +6,7 @@ import { type App, startApp } from '../../src/app.ts';
 import { onInstance } from '../../src/open-data-directory.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { createCollection } from '../../src/definitions/change-collection.ts';
+import { atEnd } from '../support/at-end.ts';
 import { formOf, type FormPart, formType } from '../support/file-stage.ts';
 import { MovableClock } from '../support/movable-clock.ts';
 import { openTestPostgres } from '../support/postgres.ts';
@@ -218,9 +219,9 @@ test(
   async (t) => {
     const place = await preparePlace(t, 'sqlite');
     const disk = new FaultyDisk();
-    t.after(() => disk.close());
+    atEnd(t, () => disk.close());
     const server = await ServerProcess.start(place, disk.environment(place.data));
-    t.after(() => server.signal('SIGKILL'));
+    atEnd(t, () => server.signal('SIGKILL'));
     const send = async (): Promise<number> => {
       const parts: readonly FormPart[] = [
         ['photo', 'file1.txt', 'file1.txt'],

@@ -14,6 +14,7 @@ import { join, relative } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { after, describe, test } from 'node:test';
 import { findRuntime, makeExecutable, type MadeExecutable } from '../../tools/build/make-executable.ts';
+import { atEnd } from '../support/at-end.ts';
 import { endWith, MainProcess } from '../support/main-process.ts';
 import { notInSample } from '../support/sample.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -86,7 +87,7 @@ describe('the executable', here, () => {
     notInSample,
     async (t) => {
       const folder = mkdtempSync(join(tmpdir(), 'chancery-executable-'));
-      t.after(() => rmSync(folder, { recursive: true }));
+      atEnd(t, () => rmSync(folder, { recursive: true }));
       const [one, other] = [await theExecutable(), await theExecutable(folder)];
       assert.equal(await digestOf(one.path), await digestOf(other.path));
       const bill = readFileSync(one.billOfMaterials, 'utf8');

@@ -10,6 +10,7 @@ export const temporaryPlace = process.env['CHANCERY_TEST_PLACE'] ?? tmpdir();
 /** Makes an empty folder, removed when the test ends. */
 export function temporaryFolder(t: TestContext): string {
   const folder = mkdtempSync(join(temporaryPlace, 'chancery-test-'));
-  atEnd(t, () => rmSync(folder, { recursive: true, force: true }));
+  // Retries, because a process that has not ended yet may still be writing.
+  atEnd(t, () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   return folder;
 }
