@@ -19,6 +19,11 @@ export function useLoadedCollections(): readonly Collection[] | undefined {
   return useQuery(collectionsQuery).data;
 }
 
+/** The collections that somebody has made; none as long as they are not there. */
+export function useOwnCollections(): readonly Collection[] {
+  return useLoadedCollections()?.filter(({ system }) => !system) ?? [];
+}
+
 /** Returns the collection with this name or id, as the API takes both. */
 export function findCollection(collections: readonly Collection[], key: string): Collection | undefined {
   return collections.find(({ name, id }) => id === key || name.toLowerCase() === key.toLowerCase());

@@ -46,6 +46,13 @@ function identityNames(collection: Collection): readonly string[] {
     .map(({ name }) => name);
 }
 
+/** Of the rule that says which accounts need a second factor; its control differs. */
+export const secondFactorRule = {
+  path: 'mfa.rule',
+  label: 'Only for accounts that',
+  help: 'A rule; empty: for all accounts.',
+};
+
 /** What accounts get beside signing in, and what else they must show. */
 export function accountParts(ruleOfSecondFactor: Field): readonly Part[] {
   return [

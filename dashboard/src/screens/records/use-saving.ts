@@ -30,7 +30,7 @@ interface Conflict {
 
 export type Saving = ReturnType<typeof useSaving>;
 
-/** More changes by others than may come between a look at a record and the change of it. */
+/** How often a record is looked at and changed before others who change it in between are reported as an error. */
 const attemptsMax = 5;
 
 /** Saves values, one attempt at a time. Where somebody else has changed the same fields, nothing is saved until one of the versions is chosen. */

@@ -1,7 +1,7 @@
 import ChevronRight from 'lucide-react/icons/chevron-right';
 import { lazy, Suspense, useState } from 'react';
 import type { Collection } from '../../api/client.ts';
-import { accountParts, signInParts, tokenLifetimes } from '../../parts/account-parts.ts';
+import { accountParts, secondFactorRule, signInParts, tokenLifetimes } from '../../parts/account-parts.ts';
 import type { Field, Part } from '../../parts/form/field.ts';
 import { PartViews } from '../../parts/form/form-view.tsx';
 import { useBoundForm } from '../../parts/form/use-bound-form.ts';
@@ -24,7 +24,7 @@ export function AuthOptions({ draft, collections, errors }: AuthOptionsProps) {
     parts: [
       ...signInParts(draft.next),
       ...(stored === undefined ? [] : [providersPart(stored)]),
-      ...accountParts(secondFactorRule(draft, collections)),
+      ...accountParts(ruleOfSecondFactor(draft, collections)),
       { kind: 'fold', title: 'Token lifetimes', parts: tokenLifetimes },
       ...mailTemplates.map((template): Part => ({
         kind: 'fold',
@@ -50,14 +50,12 @@ function isAccountOption(path: string): boolean {
   return /^(?:passwordAuth|otp|mfa|authAlert|webhooks|\w+Token|\w+Template)\b/.test(path);
 }
 
-function secondFactorRule(draft: DraftHandle, collections: readonly Collection[]): Field {
-  const label = 'Only for accounts that';
+function ruleOfSecondFactor(draft: DraftHandle, collections: readonly Collection[]): Field {
+  const { label } = secondFactorRule;
   const isNew = !collections.some(({ id }) => id === draft.base.id);
   return {
+    ...secondFactorRule,
     kind: 'custom',
-    path: 'mfa.rule',
-    label,
-    help: 'A rule; empty: for all accounts.',
     control: ({ id, input, error, onChange }) => (
       <RuleInput
         {...{ id, label, error, onChange, collections }}

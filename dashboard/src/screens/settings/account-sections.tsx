@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { call, type Collection } from '../../api/client.ts';
 import { collectionsQuery, useLoadedCollections } from '../../api/collections.ts';
-import { accountParts, signInParts, tokenLifetimes } from '../../parts/account-parts.ts';
+import { accountParts, secondFactorRule, signInParts, tokenLifetimes } from '../../parts/account-parts.ts';
 import type { Field, Part } from '../../parts/form/field.ts';
 import { FormView } from '../../parts/form/form-view.tsx';
 import { Picker } from '../../parts/form/picker.tsx';
@@ -23,13 +23,7 @@ export function AccountSection() {
   );
 }
 
-const ruleOfSecondFactor: Field = {
-  path: 'mfa.rule',
-  kind: 'code',
-  language: 'filter',
-  label: 'Only for accounts that',
-  help: 'A rule; empty: for all accounts.',
-};
+const ruleOfSecondFactor: Field = { ...secondFactorRule, kind: 'code', language: 'filter' };
 
 function AccountForm({ collection }: { readonly collection: Collection }) {
   const form = useCollectionForm('accounts', collection, [

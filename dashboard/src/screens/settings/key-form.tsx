@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { apiUrl, call } from '../../api/client.ts';
-import { useLoadedCollections } from '../../api/collections.ts';
+import { useOwnCollections } from '../../api/collections.ts';
 import { keysQuery } from '../../api/keys.ts';
 import { endpointsQuery } from '../../api/last-day.ts';
 import { Button } from '../../parts/button.tsx';
@@ -14,7 +14,7 @@ import { endpointChoices } from './endpoint-choices.ts';
 /** Makes a key, and shows it once: what is left of it afterwards is only a digest, at the service. */
 export function KeyForm({ onClose }: { readonly onClose: () => void }) {
   const queries = useQueryClient();
-  const collections = useLoadedCollections()?.filter(({ system }) => !system) ?? [];
+  const collections = useOwnCollections();
   const { data: endpoints = [] } = useQuery(endpointsQuery);
   const [made, setMade] = useState<Omit<MadeKeyProps, 'onClose'>>();
   const form = useForm({

@@ -3,7 +3,7 @@ import Inbox from 'lucide-react/icons/inbox';
 import { useEffect } from 'react';
 import { createCatcher } from '../../api/catchers.ts';
 import { fieldMessages } from '../../api/client.ts';
-import { useLoadedCollections } from '../../api/collections.ts';
+import { useOwnCollections } from '../../api/collections.ts';
 import { type EndpointCheck, type EndpointDraft, endpointCheckQuery } from '../../api/endpoints.ts';
 import type { Endpoint } from '../../api/events.ts';
 import { isBoundToEndpoints, mayChangeWebhooks } from '../../api/session.ts';
@@ -31,7 +31,7 @@ interface EndpointFormProps {
 
 /** Where webhooks go, which ones, and how. Whatever is typed is checked by the service while one types; nothing is sent there. */
 export function EndpointForm({ endpoint, save, hasCatcher = false }: EndpointFormProps) {
-  const collections = useLoadedCollections()?.filter(({ system }) => !system) ?? [];
+  const collections = useOwnCollections();
   const isNew = endpoint === undefined;
   const isBound = isBoundToEndpoints();
   const typed = useForm({

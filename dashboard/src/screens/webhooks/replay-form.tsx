@@ -1,4 +1,4 @@
-import { useLoadedCollections } from '../../api/collections.ts';
+import { useOwnCollections } from '../../api/collections.ts';
 import { explainedChoicesOf } from '../../api/members-of.ts';
 import type { Endpoint } from '../../api/events.ts';
 import type { ReplayRequest } from '../../api/replays.ts';
@@ -44,7 +44,7 @@ interface ReplayFormProps {
 
 /** Which of the past deliveries, and how many these are, before any is sent. */
 export function ReplayForm({ endpoint, onStarted }: ReplayFormProps) {
-  const collections = useLoadedCollections()?.filter(({ system }) => !system) ?? [];
+  const collections = useOwnCollections();
   const mayFilter = !isBoundToEndpoints() || isSentWhole(endpoint);
   return (
     <JobForm

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useLoadedCollections } from '../../api/collections.ts';
+import { useOwnCollections } from '../../api/collections.ts';
 import { type FilterTrial, filterTrialQuery, type TriedFilter } from '../../api/filter-trial.ts';
 import { isBoundToEndpoints } from '../../api/session.ts';
 
@@ -8,7 +8,7 @@ export function useFilterTrial(
   { filter, events, collections: chosen }: TriedFilter,
   isWanted: boolean,
 ): FilterTrial | undefined {
-  const all = useLoadedCollections()?.filter(({ system }) => !system) ?? [];
+  const all = useOwnCollections();
   const collections = chosen.length === 0 ? all.map(({ id }) => id) : chosen;
   const options = filterTrialQuery({ filter: filter.trim(), events, collections });
   const isEnabled = isWanted && options.enabled === true && !isBoundToEndpoints();
