@@ -85,8 +85,11 @@ export class MutantTree {
       env: { ...environment, CHANCERY_TEST_ENGINE: engine, ...this.#places },
     });
     const { pid } = child;
+    let hasEnded = false;
     const end = (): void => {
-      if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+      if (pid === undefined || hasEnded) return;
+      hasEnded = true;
+      process.kill(-pid, 'SIGKILL');
     };
     let printed = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
